@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from subwords import write_tokenizer
 
 import ngramdb
+from ngramdb.api.verbs.contamination import Criterion
+from ngramdb.api.verbs.folded import FoldedWords
 from ngramdb.executor.questions.overlap import LEAST_TOKENS
+from ngramdb.kinds import GROWING_TOKENIZERS
+from ngramdb.tokenizers.words import WordsTokenizer
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -154,3 +160,37 @@ def test_items_that_are_cut_out_of_documents_are_found_by_their_text(
         if items:
             corpus.decontaminate(path, n=n, threshold=0)
             assert not corpus.decontaminate(path, n=n, threshold=0, dry_run=True).contaminated
+
+
+# Letters whose lower case depends on their neighbours or has another length, signs, and white space.
+letters = st.text("aAΣςİßǅ\u0301'-. \n\u200d\u3000", max_size=12)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    documents=st.lists(letters, min_size=1, max_size=6),
+    items=st.lists(letters, max_size=4),
+    kind=st.sampled_from(GROWING_TOKENIZERS),
+    criterion=st.builds(
+        Criterion, st.just(3), st.just(0.0), st.just(False), lower=st.booleans(), fold_space=st.booleans()
+    ),
+)
+def test_folded_tokens_of_documents_are_the_words_of_their_folded_texts(documents, items, kind, criterion):
+    words = WordsTokenizer()
+    words.encode_batch([criterion.fold(text).encode() for text in items])
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer=kind).append(documents)
+        view = db.snapshot.view("c")
+
+        def fold(text: str) -> str:
+            return replace(criterion, fold_space=False).fold(view.tokenizer.normalized(text))
+
+        folded = FoldedWords(view, words, fold)
+        for segment in view.segments:
+            ids, offsets = folded.of_documents(segment, np.arange(segment.n_documents, dtype=np.uint32))
+            texts = [documents[segment.doc_id(i)] for i in range(segment.n_documents)]
+            wanted = [
+                words.encode(criterion.fold(view.tokenizer.normalized(text))).tolist() for text in texts
+            ]
+            assert ids.tolist() == [token for one in wanted for token in one]
+            assert np.diff(offsets).tolist() == list(map(len, wanted))

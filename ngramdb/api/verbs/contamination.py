@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import interrupts
+from ngramdb.api.verbs.folded import FoldedWords, text_of
 from ngramdb.api.verbs.loading import read_options
 from ngramdb.engine.corpus.scratch import scratch_corpus
 from ngramdb.engine.corpus.view import CorpusView, Segment
@@ -33,6 +33,7 @@ from ngramdb.executor.questions.overlap import (
     n_documents_with,
     n_windows,
     spans_of,
+    token_chunks,
 )
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import OTHERWISE
@@ -48,8 +49,6 @@ from ngramdb.types import Docs
 Shares = NDArray[np.float64]
 Fold = Callable[[str], str]
 
-# Documents whose texts are folded and tokenized together.
-BATCH_DOCUMENTS = 512
 # What a set of plain text is read as where nothing else is asked for: an item a line, and no n-gram of two.
 ITEMS_OF_TEXT = "lines"
 
@@ -165,6 +164,9 @@ class EvaluationSet:
         self.by = by
         self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
         self.items = _opened(corpus, path, sources, reading, self._fold)
+        # White space never matters to words.
+        fold = _after_tokenizer(corpus.tokenizer, replace(by, fold_space=False).fold)
+        self._words = FoldedWords(corpus, self.items.tokenizer, fold)
         self._overlaps: dict[Segment, Overlap] = {}
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
@@ -173,7 +175,7 @@ class EvaluationSet:
         if self._fold is None:
             shares = self._overlap(corpus, segment).shares(kept)
         else:
-            shares = np.concatenate([np.empty(0), *self._folded_shares(corpus, segment, kept)])
+            shares = np.concatenate([np.empty(0), *self._folded_shares(segment, kept)])
         return kept[shares > 0], shares[shares > 0]
 
     def n_found(self, corpus: CorpusView, overlapping: list[Docs]) -> int:
@@ -208,8 +210,8 @@ class EvaluationSet:
                 yield _told(spans, texts, self.items)
             return
         for number in docs.tolist():
-            text = self._fold(_shown(corpus, segment, number))
-            known, offsets = self._ids_of([text])
+            text = self._fold(text_of(corpus, segment, number))
+            known, offsets = self._words.of_texts([text])
             marks = marked_places(known, offsets, self.items, self.by.n)
             spans = spans_of(marks, known, self.by.n, partial(first_document, self.items))
             starts, stops = word_places(text.encode())
@@ -222,8 +224,8 @@ class EvaluationSet:
 
     # ---- folded texts -----------------------------------------------------------------------------------
 
-    def _folded_shares(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Shares]:
-        for _, offsets, marks in self._folded_marks(corpus, segment, docs):
+    def _folded_shares(self, segment: Segment, docs: Docs) -> Iterator[Shares]:
+        for _, offsets, marks in self._folded_marks(segment, docs):
             sums = np.concatenate([[0], np.cumsum(marks)])
             windows = n_windows(np.diff(offsets), self.by.n)
             counts = sums[offsets[1:]] - sums[offsets[:-1]]
@@ -233,31 +235,16 @@ class EvaluationSet:
         if self._fold is None:
             yield from self._overlap(corpus, segment).shared(docs)
             return
-        for ids, offsets, marks in self._folded_marks(corpus, segment, docs):
+        for ids, offsets, marks in self._folded_marks(segment, docs):
             yield marked_ngrams(ids, offsets, marks, self.by.n)
 
     def _folded_marks(
-        self, corpus: CorpusView, segment: Segment, docs: Docs
+        self, segment: Segment, docs: Docs
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
         """Of a batch of documents: ids, where documents begin, at which tokens n-grams of the set begin."""
-        for start in range(0, len(docs), BATCH_DOCUMENTS):
-            interrupts.check()
-            ids, offsets = self._folded_ids(corpus, segment, docs[start : start + BATCH_DOCUMENTS])
+        for chunk, _ in token_chunks(segment, docs):
+            ids, offsets = self._words.of_documents(segment, chunk)
             yield ids, offsets, marked_places(ids, offsets, self.items, self.by.n)
-
-    def _folded_ids(
-        self, corpus: CorpusView, segment: Segment, docs: Docs
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The folded texts as words of the set."""
-        fold = self._fold
-        assert fold is not None
-        return self._ids_of([fold(_shown(corpus, segment, i)) for i in docs.tolist()])
-
-    def _ids_of(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Texts as words of the set, and where each begins; out-of-vocabulary words get unused ids."""
-        # A fork a batch: what it learns is forgotten with it.
-        ids, offsets = self.items.tokenizer.fork().encode_batch([text.encode() for text in texts])
-        return ids.astype(np.int64), offsets
 
 
 def _opened(
@@ -297,8 +284,3 @@ def _told(spans: Sequence[Span], texts: Sequence[str], other: CorpusView) -> Ite
             "item": span.other_doc_id,
             "item_id": item_id,
         }
-
-
-def _shown(view: CorpusView, segment: Segment, i: int) -> str:
-    text = segment.text(i, view.tokenizer)
-    return view.tokenizer.decode(segment.document(i)) if text is None else text.decode("utf-8", "replace")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ngramdb.engine.changes.change import Change, WriteOptions
 from ngramdb.engine.changes.writer import load_documents
+from ngramdb.engine.corpus.tokenizer_cache import remember
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.files import write_content
@@ -36,6 +37,8 @@ def scratch_corpus(
             if definition is not None:
                 file = write_content(transaction, "tokenizers", "tokenizer", definition)
         tokenizer = TokenizerEntry(kind, file, (), n_vocabulary)
+        if like is not None and kind not in GROWING_TOKENIZERS:
+            remember(store, tokenizer, like.tokenizer)
         entry = CorpusEntry(NAME, uuid.uuid4().hex, tokenizer, (), 0, {})
         transaction.commit({NAME: entry}, "scratch")
     with Change.begin(store, NAME, "scratch", WriteOptions(SEGMENT_TOKENS, auto_compact=False)) as change:

@@ -52,7 +52,9 @@ CHUNK_TOKENS = 1 << 18
 INVERTED_COST = 4.0
 # Longer n-grams are not looked up among the documents': each is copied for that.
 LONGEST_INVERTED = 64
-# Neighbouring n-grams that are looked up as one sequence of tokens, a power of two.
+# Neighbouring n-grams that are looked up as one sequence of tokens: at first, and if one of them is likely to
+# occur; the latter is a power of two.
+LARGE_BLOCK = 128
 BLOCK = 16
 
 
@@ -128,50 +130,65 @@ def spans_of(marks: Marks, ids: Ids, n: int, document_with: Callable[[Ids], int]
 def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
     """The same for documents of at least n tokens only.
 
-    Each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
-    n-grams whose k-gram occurs are looked up, in blocks: if a block occurs as one sequence, so do all of its
-    n-grams; else its halves are looked up.
+    Sequences of many n-grams are looked up first: if one occurs, so do all of its n-grams. In the others,
+    each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
+    n-grams whose k-gram occurs are looked up, in blocks, then in halves of the blocks that do not occur.
     """
-    k = (n + 1) // 2
-    every = n - k + 1
-    windows = _marked_ranges(len(flat), offsets[:-1], offsets[1:] - (n - 1))
-    places = np.flatnonzero(windows)
-    probes = np.unique(-(-places // every)) * every
-    occurring = np.zeros(len(flat) // every + 2, dtype=np.bool_)
-    occurring[probes // every] = _occur(flat, probes, np.full(len(probes), k), other)
-    places = places[occurring[-(-places // every)]]
     marks = np.zeros(len(flat), dtype=np.bool_)
-    document = np.searchsorted(offsets, places, side="right")
-    is_first = np.ones(len(places), dtype=np.bool_)
-    is_first[1:] = (np.diff(places) != 1) | (np.diff(document) != 0)
-    starts = places[is_first]
-    sizes = np.diff(np.append(np.flatnonzero(is_first), len(places)))
-    size = BLOCK
-    starts, sizes = _cut(starts, sizes, size)
-    while len(starts):
+
+    def look_up(starts: Ids, sizes: Ids) -> tuple[Ids, Ids]:
+        """Mark the n-grams of sequences that occur; return the other sequences."""
         holds = _occur(flat, starts, sizes + (n - 1), other)
-        marks |= _marked_ranges(len(flat), starts[holds], (starts + sizes)[holds])
+        marks[_numbers_in(starts[holds], sizes[holds])] = True
+        return starts[~holds], sizes[~holds]
+
+    starts, sizes = look_up(*_cut(*_windows_in(flat, offsets, n), LARGE_BLOCK))
+    starts, sizes = _likely(flat, starts, sizes, other, n)
+    size = BLOCK
+    while len(starts):
+        starts, sizes = look_up(*_cut(starts, sizes, size))
+        starts, sizes = starts[sizes > 1], sizes[sizes > 1]
         size //= 2
-        is_left = ~holds & (sizes > 1)
-        starts, sizes = _cut(starts[is_left], sizes[is_left], max(size, 1))
     return marks
 
 
+def _windows_in(flat: Ids, offsets: Offsets, n: int) -> tuple[Ids, Ids]:
+    """Ranges of the places at which n-grams without an unknown token begin: starts and sizes."""
+    unknown = np.flatnonzero(flat < 0)
+    starts = np.sort(np.concatenate([offsets[:-1], unknown + 1]))
+    sizes = np.sort(np.concatenate([unknown, offsets[1:]])) - (n - 1) - starts
+    return starts[sizes > 0], sizes[sizes > 0]
+
+
+def _likely(flat: Ids, starts: Ids, sizes: Ids, other: Corpus, n: int) -> tuple[Ids, Ids]:
+    """The parts of these ranges in which an n-gram's k-gram (see `_long_marks`) occurs."""
+    k = (n + 1) // 2
+    every = n - k + 1
+    first = -(-starts // every)
+    n_probes = -(-(starts + sizes - 1) // every) - first + 1
+    owners = np.repeat(np.arange(len(starts)), n_probes)
+    probes = _numbers_in(first, n_probes) * every
+    holds = _occur(flat, probes, np.full(len(probes), k), other)
+    owners, probes = owners[holds], probes[holds]
+    begins = np.maximum(starts[owners], probes - every + 1)
+    ends = np.minimum((starts + sizes)[owners], probes + 1)
+    is_first, is_last = np.ones((2, len(begins)), dtype=np.bool_)
+    is_first[1:] = is_last[:-1] = begins[1:] != ends[:-1]
+    return begins[is_first], (ends[is_last] - begins[is_first])
+
+
 def _cut(starts: Ids, sizes: Ids, most: int) -> tuple[Ids, Ids]:
-    """Ranges, cut into ranges of at most `most` numbers."""
+    """Ranges, cut into ranges of at most `most` numbers, one if `most` is 0."""
+    most = max(most, 1)
     pieces = -(-sizes // most)
-    numbers = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    begins = np.repeat(starts, pieces) + numbers * most
+    begins = np.repeat(starts, pieces) + _numbers_in(np.zeros_like(pieces), pieces) * most
     return begins, np.minimum(np.repeat(starts + sizes, pieces) - begins, most)
 
 
-def _marked_ranges(length: int, starts: Ids, stops: Ids) -> Marks:
-    """Which numbers below `length` are in one of the ranges [start, stop), which do not overlap."""
-    holds = starts < stops
-    steps = np.zeros(length + 1, dtype=np.int8)
-    np.add.at(steps, starts[holds], 1)
-    np.add.at(steps, stops[holds], -1)
-    return np.cumsum(steps[:-1], dtype=np.int8) > 0
+def _numbers_in(starts: Ids, sizes: Ids) -> Ids:
+    """The numbers of ranges, one range after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
 def _occur(flat: Ids, starts: Ids, lengths: Ids, other: Corpus) -> Marks:
@@ -183,7 +200,7 @@ def _occur(flat: Ids, starts: Ids, lengths: Ids, other: Corpus) -> Marks:
 def _gathered(flat: Ids, starts: Ids, lengths: Ids) -> SharedNgrams:
     bounds = np.zeros(len(starts) + 1, dtype=np.int64)
     np.cumsum(lengths, out=bounds[1:])
-    return flat[np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)], bounds
+    return flat[_numbers_in(starts, lengths)], bounds
 
 
 def _short(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -215,7 +232,7 @@ class Overlap:
         """
         found, windows = np.zeros(len(docs), dtype=np.int64), np.zeros(len(docs), dtype=np.int64)
         base = 0
-        for chunk, lengths in _chunks(self._segment, docs):
+        for chunk, lengths in token_chunks(self._segment, docs):
             marks, offsets = self._marks(chunk, lengths, docs)
             sums = np.concatenate([[0], np.cumsum(marks)])
             found[base : base + len(chunk)] = sums[offsets[1:]] - sums[offsets[:-1]]
@@ -238,7 +255,7 @@ class Overlap:
 
         Some come more than once. A document of the other corpus whose edge matches by text is given whole.
         """
-        for chunk, lengths in _chunks(self._segment, docs):
+        for chunk, lengths in token_chunks(self._segment, docs):
             marks, offsets = self._marks(chunk, lengths, docs)
             flat = np.concatenate([self._segment.document(i).astype(np.int64) for i in chunk.tolist()])
             yield marked_ngrams(self._translated(flat), offsets, marks, self._n)
@@ -377,7 +394,7 @@ class Overlap:
         return occur
 
 
-def _chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int64]]]:
+def token_chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int64]]]:
     """The documents in pieces of about CHUNK_TOKENS, with their lengths."""
     starts, stops = segment.index.document_bounds(docs)
     lengths = stops.astype(np.int64) - starts.astype(np.int64)
@@ -401,7 +418,7 @@ class Item:
 def _short_items(other: Corpus, below: int) -> Iterator[list[Item]]:
     """Yield the documents of a corpus with fewer than `below` tokens, in batches."""
     for i, segment in enumerate(other.segments):
-        for chunk, lengths in _chunks(segment, _kept(other, i)):
+        for chunk, lengths in token_chunks(segment, _kept(other, i)):
             docs = chunk[(lengths > 0) & (lengths < below)].tolist()
             yield [Item(segment.doc_id(k), segment.document(k).astype(np.int64)) for k in docs]
 
@@ -414,7 +431,7 @@ def _kept(other: Corpus, i: int) -> Docs:
 def _windows(other: Corpus, n: int) -> Iterator[Ids]:
     """All n-grams of the other corpus that count there, (k, n) at a time; some come more than once."""
     for i, segment in enumerate(other.segments):
-        for chunk, _ in _chunks(segment, _kept(other, i)):
+        for chunk, _ in token_chunks(segment, _kept(other, i)):
             documents = [segment.document(number).astype(np.int64) for number in chunk.tolist()]
             parts = [np.lib.stride_tricks.sliding_window_view(ids, n) for ids in documents if len(ids) >= n]
             if parts:

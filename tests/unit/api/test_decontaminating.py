@@ -269,3 +269,12 @@ def test_a_report_is_not_written_over_what_was_read(db, sets, tmp_path, dry_run)
             db.corpus("c").decontaminate(sets, n=8, report=report, dry_run=dry_run)
     assert sets[0].read_bytes() == before
     assert db.corpus("c").decontaminate(sets, n=8, threshold=0.5, dry_run=True).contaminated
+
+
+def test_items_are_tokenized_by_the_corpus_own_tokenizer(db, tmp_path, monkeypatch):
+    """Opening a tokenizer.json once more takes longer than all the rest."""
+    corpus = db.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "tokenizer.json"))
+    corpus.append(["one two three four five six"])
+    (tmp_path / "exam.jsonl").write_text(json.dumps({"text": "two three four"}))
+    monkeypatch.setattr("ngramdb.engine.corpus.tokenizer_cache.open_tokenizer", None)
+    assert corpus.decontaminate(tmp_path / "exam.jsonl", n=3, threshold=0, dry_run=True).contaminated == 1

@@ -101,3 +101,50 @@ def test_how_many_ngrams_a_document_has():
     lengths = np.array([0, 4, 5, 12, 13, 20])
     assert n_windows(lengths, 13).tolist() == [0, 0, 1, 1, 1, 8]
     assert n_windows(np.array([0, 1, 2, 3]), 2).tolist() == [0, 0, 1, 2]
+
+
+@pytest.fixture
+def n_looked_up(monkeypatch):
+    """How many sequences of tokens have been looked up so far, in one number."""
+    total, occur = [0], overlap._occur
+
+    def counted(flat, starts, lengths, other):
+        total[0] += len(starts)
+        return occur(flat, starts, lengths, other)
+
+    monkeypatch.setattr(overlap, "_occur", counted)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("copied", "most"),
+    [
+        (True, 12_000 / overlap.LARGE_BLOCK + 1),  # one lookup per block
+        (False, 12_000 / 7 + 12_000 / overlap.LARGE_BLOCK + 100),  # one per seven tokens, and the blocks
+    ],
+)
+def test_one_lookup_tells_about_many_ngrams(monkeypatch, n_looked_up, copied, most):
+    monkeypatch.setattr(overlap, "INVERTED_COST", 1e9)
+    ids = np.random.default_rng(5).integers(0, 1000, 24_000).tolist()
+    document, other = (ids[:12_000],) * 2 if copied else (ids[:12_000], ids[12_000:])
+    with ngramdb.connect() as db:
+        view, others = open_views(db, [document], [other])
+        every = np.zeros(1, dtype=np.uint32)
+        assert Overlap(view, view.segments[0], others, 13).shares(every).tolist() == [float(copied)]
+    assert n_looked_up[0] <= most
+
+
+def test_delete_and_returning_compare_documents_once(monkeypatch):
+    n_compared, shares = [0], Overlap.shares
+
+    def counted(self, docs):
+        n_compared[0] += len(docs)
+        return shares(self, docs)
+
+    monkeypatch.setattr(Overlap, "shares", counted)
+    documents, others = corpora(7)
+    with ngramdb.connect() as db:
+        open_views(db, documents, others)
+        removed = db.execute("DELETE DOCS WHERE OVERLAP(other, 3) > 0.2 FROM corpus RETURNING doc_id")
+        assert len(removed.fetchall()) == sum(share(one, others, 3) > 0.2 for one in documents)
+    assert n_compared[0] == len(documents)
