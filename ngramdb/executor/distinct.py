@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +28,37 @@ def numbered(values: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
 
 def numbered_rows(table: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """The same for rows of values, which ascend by their first column, then by the others in turn."""
-    return numbered_columns(table.T)
+    n_rows, n_columns = table.shape
+    return numbered_sequences(np.full(n_rows, n_columns), lambda rows, depth: table[rows, depth])
 
 
-def numbered_columns(columns: Iterable[NDArray[np.integer]]) -> tuple[IntArray, IntArray]:
-    """The same for rows given as one or more columns, which are read one at a time."""
-    rest = iter(columns)
-    first, numbers = numbered(next(rest))
-    for column in rest:
+def numbered_sequences(
+    lengths: NDArray[np.integer], values_at: Callable[[IntArray, int], NDArray[np.integer]]
+) -> tuple[IntArray, IntArray]:
+    """The same for sequences, of which shorter ones come first if they begin alike.
+
+    `values_at(some, depth)` returns value number `depth` of these sequences. A sequence is read until it
+    differs from all others. Memory: 120 bytes per sequence.
+    """
+    # How many sequences come before each, those that are alike so far having one rank.
+    ranks = np.zeros(len(lengths), dtype=np.int64)
+    active, depth = np.arange(len(lengths)), 0
+    while len(active):
         interrupts.check()
-        _, next_numbers = numbered(column)
-        # Numbers are below that of rows, and memory holds fewer than 2**31 of these.
-        first, numbers = numbered(numbers * (int(next_numbers.max(initial=0)) + 1) + next_numbers)
-    return first, numbers
+        goes_on = lengths[active] > depth
+        values = np.zeros(len(active), dtype=np.int64)
+        # Numbers are below that of sequences, and memory holds fewer than 2**31 of these.
+        if goes_on.any():
+            values[goes_on] = numbered(values_at(active[goes_on], depth))[1] + 1
+        first, numbers = numbered(ranks[active] * (len(active) + 1) + values)
+        sizes = np.bincount(numbers)
+        before, rank = np.cumsum(sizes) - sizes, ranks[active[first]]
+        begins = np.flatnonzero(np.diff(rank, prepend=-1))
+        before -= np.repeat(before[begins], np.diff(begins, append=len(rank)))
+        ranks[active] = (rank + before)[numbers]
+        active = active[goes_on & (sizes[numbers] > 1)]
+        depth += 1
+    return numbered(ranks)
 
 
 def order_of(values: NDArray[np.integer]) -> IntArray:

@@ -212,7 +212,10 @@ def _ngram_lists(index: SegmentIndex) -> Answers:
             yield f"how many n-grams of {n} tokens", (blocks.distinct, blocks.occurrences)
         if index.n_documents:
             scan = NgramScan([(index, None, (1, None), (1, bitmap))], n)
-            yield f"n-grams of {n} tokens with two counts", (_plain(scan.next(3)), _plain(scan.next(1000, 2)))
+            for places, counts in (scan.next(3), scan.next(1000, 2)):
+                ids = scan.ids(places)
+                yield f"n-grams of {n} tokens with two counts", (_plain(ids), _plain(counts))
+                yield "their last tokens", (_plain(scan.column(places, n - 1)), _plain(ids[:, -1]))
 
 
 def _models(index: SegmentIndex) -> Answers:

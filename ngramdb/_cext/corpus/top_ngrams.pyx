@@ -246,33 +246,67 @@ cdef class NgramScan:
         self.scan.reset(new CScan(made, self.n))
 
     def next(self, size_t k, uint64_t least=1):
-        """Up to k more n-grams of at least `least` rows: ids (m, n) uint32, and counts (m, 2) int64.
+        """Up to k more n-grams of at least `least` rows: places (m, 2) int64, and counts (m, 2) int64.
 
-        Fewer only at the end. Those whose counts are both 0 are left out. Cost: that of reading the rows, and some ns
-        for each row of n-grams with at least `least` where there is a bitmap.
+        A place is the number of a source, and a position in its segment at which the n-gram begins. Fewer only at the
+        end. Those whose counts are both 0 are left out. Cost: that of reading the rows, and some ns for each row of
+        n-grams with at least `least` where there is a bitmap.
         """
         cdef vector[FoundNgram] found
-        cdef vector[int64_t] tokens
-        cdef size_t i, j
+        cdef size_t i
         cdef Poll poll = current_poll()
-        cdef CScan* scan = self.scan.get()
-        with nogil:
-            found = scan.next(k, least, &poll)
-        require_memory_for(found.size(), self.n)
-        ids = np.empty((found.size(), self.n), dtype=np.uint32)
+        if self.scan:
+            with nogil:
+                found = self.scan.get().next(k, least, &poll)
+            if found.empty():
+                self.scan.reset()  # its buffers, while places may still be read
+        places = np.empty((found.size(), 2), dtype=np.int64)
         counts = np.empty((found.size(), 2), dtype=np.int64)
-        cdef uint32_t[:, ::1] id_view = ids
+        cdef int64_t[:, ::1] place_view = places
         cdef int64_t[:, ::1] count_view = counts
-        tokens.resize(self.n)
         with nogil:
             for i in range(found.size()):
-                if i % (1 + TOKENS_PER_POLL // self.n) == 0:
+                if i % TOKENS_PER_POLL == 0:
                     poll.check()
+                place_view[i, 0] = found[i].segment
+                place_view[i, 1] = self.kept[found[i].segment].position(found[i].row)
                 count_view[i, 0], count_view[i, 1] = found[i].count, found[i].second
-                self.kept[found[i].segment].tokens_of_row(found[i].row, self.n, tokens.data())
-                for j in range(self.n):
+        return places, counts
+
+    def ids(self, const int64_t[:, ::1] places not None):
+        """The tokens of n-grams at these places: (m, n) uint32.
+
+        Raises ValueError for a place that is not within a source, ResourceError if they do not fit the memory limit.
+        """
+        cdef size_t m = places.shape[0], i, j
+        cdef uint32_t n = self.n
+        cdef Poll poll = current_poll()
+        for i in range(m):
+            if not 0 <= places[i, 0] < <int64_t>self.kept.size():
+                raise ValueError(f"source {places[i, 0]} of {self.kept.size()}")
+            if not 0 <= places[i, 1] < <int64_t>self.kept[places[i, 0]].n_positions():
+                raise ValueError(f"position {places[i, 1]} of {self.kept[places[i, 0]].n_positions()}")
+        require_memory_for(m, n)
+        ids = np.empty((m, n), dtype=np.uint32)
+        cdef uint32_t[:, ::1] id_view = ids
+        cdef vector[int64_t] tokens
+        tokens.resize(n)
+        with nogil:
+            for i in range(m):
+                if i % (1 + TOKENS_PER_POLL // n) == 0:
+                    poll.check()
+                self.kept[places[i, 0]].tokens(places[i, 1], n, tokens.data())
+                for j in range(n):
                     id_view[i, j] = <uint32_t>tokens[j]
-        return ids, counts
+        return ids
+
+    def column(self, places, int64_t depth):
+        """Token number `depth` of n-grams at these places, (m, 2) int64: (m,) int64."""
+        tokens = np.empty(len(places), dtype=np.int64)
+        for source, (index, *_) in enumerate(self.sources):
+            chosen = np.flatnonzero(places[:, 0] == source)
+            tokens[chosen] = index.tokens_at(places[chosen, 1], depth)
+        return tokens
 
 
 def frequent(Index index not None, int64_t n, size_t k):

@@ -45,6 +45,8 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         cbool has_rows(Range)
         void find(const Request*, Range*, size_t) except +translate_exception
         Range narrow(Range, uint32_t, TokenId) except +translate_exception
+        Position position(Row) except +translate_exception
+        uint32_t tokens(Position, uint32_t, TokenId*) except +translate_exception
         cbool tokens_of_row(Row, uint32_t, TokenId*) except +translate_exception
         void positions(Range, PositionsOut) except +translate_exception
         void documents_of(Range, vector[uint32_t]&, Poll*) except +translate_exception

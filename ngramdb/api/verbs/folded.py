@@ -37,7 +37,7 @@ class FoldedWords:
         self._table = np.empty(0, dtype=np.int64)
 
     def of_texts(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
-        """The words of texts, and where each text begins. Cost: about 20 ns per byte."""
+        """Return the words of texts and the offset of each text. Cost: about 20 ns per byte."""
         return self._encoded([self._fold(text) for text in texts])
 
     def of_documents(self, segment: Segment, docs: Docs) -> tuple[Ids, Ids]:
@@ -62,7 +62,7 @@ class FoldedWords:
     def _folded_vocabulary(self, tokenizer: Any) -> Ids:
         """The id for each word of a vocabulary. Cost: about a microsecond per word."""
         texts = [word.decode("utf-8", "replace") for word in tokenizer.entries()]
-        # Folded at once, since words have no line breaks.
+        # In one call, since no word contains a line break.
         ids, offsets = self._encoded(self._fold("\n".join(texts)).split("\n") if texts else [])
         return np.array(
             [

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.distinct import each_once, numbered_rows
+from ngramdb._cext.corpus.top_ngrams import NgramScan
+from ngramdb.executor.distinct import each_once, numbered_sequences
 from ngramdb.interrupts import check
 from ngramdb.planner.source import IntArray, SegmentIndex
 
@@ -44,16 +45,17 @@ def is_faster(n_read: int, sources: Sequence[Source]) -> bool:
     return n_read <= MOST_READ and ROWS_PER_READ * n_read < n_rows
 
 
-def ngrams_around(part: Part, sources: Sequence[Source], n: int) -> tuple[NDArray[np.uint32], IntArray]:
-    """Return the n-grams that have a part, (m, n) ascending by token ids, and their net counts, (m,)."""
-    rows, signs = [np.empty((0, n), dtype=np.uint32)], [np.empty(0, dtype=np.int64)]
-    for index, _, (sign, documents), _ in sources:
+def ngrams_around(part: Part, scan: NgramScan) -> tuple[IntArray, IntArray]:
+    """Return places in a scan of the n-grams that have a part, (m, 2) ascending by token ids, and net counts."""
+    places, signs = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for source, (index, _, (sign, documents), _) in enumerate(scan.sources):
         check()
-        starts = _starts(index, part, n, documents)
-        rows.append(np.stack([index.tokens_at(starts, k) for k in range(n)], axis=1).astype(np.uint32))
+        starts = _starts(index, part, scan.n, documents).astype(np.int64)
+        places.append(np.stack([np.full_like(starts, source), starts], axis=1))
         signs.append(np.full(len(starts), sign, dtype=np.int64))
-    every, weights = np.concatenate(rows), np.concatenate(signs)
-    first, numbers = numbered_rows(every)
+    every, weights = np.concatenate(places), np.concatenate(signs)
+    lengths = np.full(len(every), scan.n)
+    first, numbers = numbered_sequences(lengths, lambda some, depth: scan.column(every[some], depth))
     counts = np.bincount(numbers, weights=weights, minlength=len(first)).astype(np.int64)
     return every[first[counts != 0]], counts[counts != 0]
 

@@ -21,9 +21,10 @@ from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.lexical.measures import KEYNESS, Floats, Table, simple
 from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
-from ngramdb.executor.questions.ngrams import bitmap_of, none_is_so_long
-from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, none_is_so_long, require_table
+from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.segmentwise import each_segment
+from ngramdb.interrupts import require_memory
 from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness
 from ngramdb.planner.source import Corpus, IntArray
 
@@ -31,10 +32,12 @@ KEYWORD_TYPES = (str, list, int, int, int, int, float)
 
 # N-grams whose measures are computed together: some megabytes.
 CHUNK_NGRAMS = 1 << 17
-# … and at most so many tokens.
-CHUNK_TOKENS = 1 << 22
+# Of an n-gram that is kept: place, counts, measure, and its order.
+BYTES_PER_NGRAM = 96
 
+# The tokens, (k, n) uint32, of n-grams that are kept as keys.
 Ids = NDArray[np.uint32]
+ReadIds = Callable[[IntArray], Ids]
 # How often a segment's rows count, and a bitmap of the documents in which they do.
 Side = tuple[int, NDArray[np.uint8] | None]
 
@@ -51,9 +54,9 @@ class Pair:
 
 @dataclass
 class Scored:
-    """N-grams with both counts and their measure: (m, n) ids, (m,) the others."""
+    """N-grams with both counts and their measure: (m, k) int64 keys to read ids from, (m,) the others."""
 
-    ids: Ids
+    keys: IntArray
     f1: IntArray
     f2: IntArray
     scores: Floats
@@ -61,7 +64,7 @@ class Scored:
     def best(self, top: int | None) -> Scored:
         """The best, in order; of equal ones those that stand first."""
         order = np.argsort(-self.scores, kind="stable")[:top]
-        return Scored(self.ids[order], self.f1[order], self.f2[order], self.scores[order])
+        return Scored(self.keys[order], self.f1[order], self.f2[order], self.scores[order])
 
 
 def keywords(plan: Keyness, meter: PlanMeter | None = None) -> Result:
@@ -73,20 +76,23 @@ def keywords(plan: Keyness, meter: PlanMeter | None = None) -> Result:
     pair = _parts(plan, meter)
     n1, n2 = pair.first.n_tokens, pair.second.n_tokens
     total: int | None = 0
-    found = _none(plan.n)
+    found = _none()
+    read: ReadIds = _of_one_token
     if n1 and n2:
-        found, total = _of_tokens(plan, pair) if plan.n == 1 else _of_ngrams(plan, pair)
+        found, total, read = _of_tokens(plan, pair) if plan.n == 1 else _of_ngrams(plan, pair)
+    n_tokens = np.full(len(found.scores), plan.n)
+    require_table(n_tokens)
 
     def batches() -> Iterator[list[Row]]:
         with from_files(plan.corpus.tokenizer, plan.corpus.segments):
-            for start in range(0, len(found.scores), BATCH_ROWS):
-                part = slice(start, start + BATCH_ROWS)
-                texts = plan.corpus.tokenizer.decode_rows(found.ids[part])
+            for part in batches_of(n_tokens):
+                every = read(found.keys[part])
+                texts = plan.corpus.tokenizer.decode_rows(every)
                 yield [
                     (text, ids, f1, n1, f2, n2, score)
                     for text, ids, f1, f2, score in zip(
                         texts,
-                        found.ids[part].tolist(),
+                        every.tolist(),
                         found.f1[part].tolist(),
                         found.f2[part].tolist(),
                         found.scores[part].tolist(),
@@ -149,7 +155,7 @@ def _chosen(where: Contrast, i: int, evaluator: Evaluator, kept: DocSet) -> tupl
 # ---- tokens -----------------------------------------------------------------------------------------------
 
 
-def _of_tokens(plan: Keyness, pair: Pair) -> tuple[Scored, int]:
+def _of_tokens(plan: Keyness, pair: Pair) -> tuple[Scored, int, ReadIds]:
     if pair.is_whole:
         ids, every, *_ = plan.corpus.index.dist([], False, 0)
         swapped = pair.first.n_tokens > pair.second.n_tokens
@@ -162,9 +168,13 @@ def _of_tokens(plan: Keyness, pair: Pair) -> tuple[Scored, int]:
         f1[np.searchsorted(ids, own)] = counts
         f2[np.searchsorted(ids, others)] = other_counts
     kept = f1 + f2 >= plan.min_count
-    ids, f1, f2 = ids[kept].astype(np.uint32), f1[kept], f2[kept]
+    ids, f1, f2 = ids[kept], f1[kept], f2[kept]
     scores = _measure(plan, pair)(f1, f2)
-    return Scored(ids[:, None], f1, f2, scores).best(plan.top), len(ids)
+    return Scored(ids.astype(np.int64)[:, None], f1, f2, scores).best(plan.top), len(ids), _of_one_token
+
+
+def _of_one_token(ids: IntArray) -> Ids:
+    return ids.astype(np.uint32)
 
 
 def _measure(plan: Keyness, pair: Pair) -> Callable[[IntArray, IntArray], Floats]:
@@ -180,29 +190,33 @@ def _measure(plan: Keyness, pair: Pair) -> Callable[[IntArray, IntArray], Floats
 # ---- longer n-grams ---------------------------------------------------------------------------------------
 
 
-def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None]:
+def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None, ReadIds]:
     """From a pass over the rows. Their number is known where no n-gram was left out unseen."""
     if none_is_so_long(plan.corpus.segments, plan.n):
-        return _none(plan.n), 0
+        return _none(), 0, _of_one_token
     measure = _measure(plan, pair)
     scan = NgramScan(_sources(plan, pair), plan.n)
     # A row in both parts counts twice.
     least = all_rows = (plan.min_count + 1) // 2 if pair.n_common else plan.min_count
-    found, total = _none(plan.n), 0
+    found, total = [_none()], 0
     while True:
-        ids, counts = scan.next(min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // plan.n)), least)
-        if not len(ids):
-            return found, total if least == all_rows else None
+        places, counts = scan.next(CHUNK_NGRAMS, least)
+        if not len(places):
+            return _joined(found).best(plan.top), total if least == all_rows else None, scan.ids
         f1, f2 = counts[:, 0], counts[:, 1]
         if pair.is_whole:  # the second count is that of all documents
             f2 = f2 - f1
         kept = f1 + f2 >= plan.min_count
-        ids, f1, f2 = ids[kept], f1[kept], f2[kept]
-        total += len(ids)
-        found = _joined(found, Scored(ids, f1, f2, measure(f1, f2))).best(plan.top)
-        if plan.top is not None and len(found.scores) == plan.top:
-            bar = float(found.scores[-1]) if plan.top else float("inf")
-            least = max(least, _least_rows(measure, bar, pair.first.n_tokens))
+        places, f1, f2 = places[kept], f1[kept], f2[kept]
+        total += len(places)
+        found.append(Scored(places, f1, f2, measure(f1, f2)))
+        n_kept = sum(len(one.scores) for one in found)
+        require_memory(n_kept * BYTES_PER_NGRAM, f"{n_kept:,} n-grams of {plan.n:,} tokens")
+        if plan.top is not None:
+            found = [_joined(found).best(plan.top)]
+            if len(found[0].scores) == plan.top:
+                bar = float(found[0].scores[-1]) if plan.top else float("inf")
+                least = max(least, _least_rows(measure, bar, pair.first.n_tokens))
 
 
 def _least_rows(measure: Callable[[IntArray, IntArray], Floats], bar: float, most: int) -> int:
@@ -235,11 +249,11 @@ def _side(docs: DocSet) -> Side | None:
     return (1, None) if len(docs) == docs.n_documents else (1, bitmap_of(docs))
 
 
-def _none(n: int) -> Scored:
+def _none() -> Scored:
     counts = np.empty(0, dtype=np.int64)
-    return Scored(np.empty((0, n), dtype=np.uint32), counts, counts, np.empty(0))
+    return Scored(np.empty((0, 2), dtype=np.int64), counts, counts, np.empty(0))
 
 
-def _joined(*parts: Scored) -> Scored:
-    columns: Sequence[tuple[NDArray[np.generic], ...]] = [(p.ids, p.f1, p.f2, p.scores) for p in parts]
+def _joined(parts: Sequence[Scored]) -> Scored:
+    columns: Sequence[tuple[NDArray[np.generic], ...]] = [(p.keys, p.f1, p.f2, p.scores) for p in parts]
     return Scored(*(np.concatenate(column) for column in zip(*columns, strict=True)))

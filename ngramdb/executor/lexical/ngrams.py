@@ -22,12 +22,12 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.stored_text import SoughtWords
 from ngramdb.executor.conditions.token_matches import matcher_of
-from ngramdb.executor.distinct import numbered_rows
+from ngramdb.executor.distinct import numbered_sequences
 from ngramdb.executor.lexical.around import Part, Source, is_faster, ngrams_around
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
-from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
-from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, negative_named, require_table
+from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import check, require_memory
 from ngramdb.marks import Spelling
 from ngramdb.planner.plan import (
@@ -43,14 +43,14 @@ from ngramdb.planner.plan import (
 from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
-# N-grams that are looked at together: some megabytes.
+# N-grams that are checked together, and the greatest number of their tokens: some megabytes.
 CHUNK_NGRAMS = 1 << 17
-# … and at most so many tokens.
-CHUNK_TOKENS = 1 << 22
+CHUNK_TOKENS = 1 << 18
 # N-grams whose texts are made and searched together: some ten milliseconds.
 DECODED = 1 << 12
-# Tokens that are kept, in order, and in one case: four bytes each.
-BYTES_PER_TOKEN = 12
+# Memory per n-gram: its place, count and order; if case is ignored, also its numbering.
+BYTES_PER_NGRAM = 40
+BYTES_PER_FOLDED = 160
 # Stands between texts of tokens while they are folded together.
 BORDER = "\0"
 
@@ -65,12 +65,16 @@ _CLASSES: WeakKeyDictionary[Tokenizer, Ids] = WeakKeyDictionary()
 
 @dataclass
 class Listed:
-    """N-grams of one length in order: (m, n) ids, (m,) counts; `forms[i]` are those that are one."""
+    """N-grams of one length in order, as places of a scan: (m, 2) int64, and (m,) counts.
 
-    ids: Ids
+    `total` is their number before the list was cut to TOP. `forms[i]` are the places of those that are one.
+    """
+
+    scan: NgramScan
+    places: IntArray
     counts: IntArray
     total: int
-    forms: list[Ids] = field(default_factory=list)
+    forms: list[IntArray] = field(default_factory=list)
 
 
 def selected_ngrams(plan: NgramSelection, meter: PlanMeter | None = None) -> Result:
@@ -90,11 +94,13 @@ def selected_ngrams(plan: NgramSelection, meter: PlanMeter | None = None) -> Res
     owners = np.concatenate((none, *(np.full(len(one.counts), i) for i, one in enumerate(lists))))
     places = np.concatenate((none, *(np.arange(len(one.counts)) for one in lists)))
     order = np.lexsort((places, owners, -counts))[: plan.top]
+    n_tokens = np.array([one.scan.n for one in lists], dtype=np.int64)[owners[order]]
+    require_table(n_tokens)
 
     def batches() -> Iterator[list[Row]]:
-        for start in range(0, len(order), BATCH_ROWS):
-            some = order[start : start + BATCH_ROWS].tolist()
-            yield [selection.row(lists[owners[i]], int(places[i])) for i in some]
+        for some in batches_of(n_tokens):
+            chosen = order[some]
+            yield [selection.row(lists[owners[i]], int(places[i])) for i in chosen.tolist()]
 
     return Result(
         (*NGRAM_COLUMNS, "docs") if plan.with_docs else NGRAM_COLUMNS,
@@ -113,43 +119,59 @@ class _Selection:
         self._found = found
         self._classes = classes_of(plan.corpus.tokenizer) if plan.ignore_case else None
         self._sought: dict[Gram, IntArray] = {}
+        self._is_restricted = any(one is not None for one in (plan.containing, plan.starting, plan.ending))
+        # Memory of the lists so far.
+        self._n_bytes = 0
         lengths = (segment.n_tokens for segment, docs in found if len(docs))
         #: No n-gram is longer.
         self.most = max(lengths, default=0)
 
     def listed(self, n: int) -> Listed:
         """Those of one length."""
-        parts, counts = [np.empty((0, n), dtype=np.uint32)], [np.empty(0, dtype=np.int64)]
-        # Forms that are one may be rare by themselves.
-        least = 1 if self._classes is not None else self._plan.min_count
-        n_kept = 0
-        for ids, found in self._batches(n, least):
-            if (found < 0).any():
-                raise NegativeCount(tuple(ids[int(np.argmin(found))].tolist()))
-            kept = (found >= least) & self._meets(ids)
-            n_kept += int(np.count_nonzero(kept))
-            require_memory(n_kept * n * BYTES_PER_TOKEN, f"{n_kept:,} n-grams of {n:,} tokens")
-            parts.append(ids[kept])
-            counts.append(found[kept])
-        every, numbers = np.concatenate(parts), np.concatenate(counts)
+        scan = NgramScan(list(self._sources()), n)
+        places, counts = self._met(scan)
         if self._classes is not None:
-            return _folded(every, numbers, self._classes, self._plan.min_count)
-        order = np.argsort(-numbers, kind="stable")
-        return Listed(every[order], numbers[order], len(order))
+            listed = _folded(scan, places, counts, self._classes, self._plan)
+        else:
+            order = np.argsort(-counts, kind="stable")[: self._plan.top]
+            listed = Listed(scan, places[order], counts[order], len(counts))
+        self._n_bytes += BYTES_PER_NGRAM * len(listed.counts)
+        return listed
 
-    def _batches(self, n: int, least: int) -> Iterator[tuple[Ids, IntArray]]:
-        """Yield n-grams ascending by token ids, among them all that are wanted, and their counts."""
-        sources = list(self._sources())
-        parts = [(part.n_read(sources), i, part) for i, part in enumerate(self._parts(n))]
+    def _met(self, scan: NgramScan) -> tuple[IntArray, IntArray]:
+        """Places and counts of the n-grams that meet the conditions, ascending by token ids."""
+        parts, counts = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        # Forms that are one may be rare by themselves.
+        is_folded = self._classes is not None
+        least, n_kept = 1 if is_folded else self._plan.min_count, 0
+        for places, found in self._batches(scan, least):
+            if (found < 0).any():
+                at = int(np.argmin(found))
+                raise NegativeCount(tuple(scan.ids(places[at : at + 1])[0].tolist()))
+            kept = found >= least
+            if self._is_restricted:
+                kept &= self._meets(scan.ids(places))
+            n_kept += int(np.count_nonzero(kept))
+            n_bytes = n_kept * (BYTES_PER_FOLDED if is_folded else BYTES_PER_NGRAM)
+            require_memory(self._n_bytes + n_bytes, f"the n-grams of up to {scan.n:,} tokens")
+            parts.append(places[kept])
+            counts.append(found[kept])
+        return np.concatenate(parts), np.concatenate(counts)
+
+    def _batches(self, scan: NgramScan, least: int) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield places ascending by token ids, among them all that are wanted, and their counts."""
+        sources, chunk = list(scan.sources), min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // scan.n))
+        parts = [(part.n_read(sources), i, part) for i, part in enumerate(self._parts(scan.n))]
         if parts and is_faster(min(parts)[0], sources):
-            yield ngrams_around(min(parts)[2], sources, n)
+            every, counts = ngrams_around(min(parts)[2], scan)
+            for start in range(0, len(counts), chunk):
+                yield every[start : start + chunk], counts[start : start + chunk]
             return
-        scan, chunk = NgramScan(sources, n), min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // n))
         while True:
-            ids, both = scan.next(chunk, least)
-            if not len(ids):
+            places, both = scan.next(chunk, least)
+            if not len(places):
                 return
-            yield ids, both[:, 0]
+            yield places, both[:, 0]
 
     def _parts(self, n: int) -> Iterator[Part]:
         """Yield parts that every wanted n-gram has; none if a pass over the rows is needed to see."""
@@ -199,9 +221,7 @@ class _Selection:
         meets = np.ones(len(ids), dtype=np.bool_)
         folded = ids
         if self._classes is not None:
-            if ids.size and ids.max() >= len(self._classes):
-                raise InvalidArgument(f"the vocabulary has no token id {ids.max()}")
-            folded = self._classes[ids]
+            folded = _in_classes(ids, self._classes)
 
         def stands(sought: IntArray, at: int) -> NDArray[np.bool_]:
             equal: NDArray[np.bool_] = (folded[:, at : at + len(sought)] == sought).all(axis=1)
@@ -259,13 +279,16 @@ class _Selection:
 
     def row(self, listed: Listed, i: int) -> Row:
         """The row of n-gram i of a list."""
+        check()
         tokenizer = self._plan.corpus.tokenizer
+        places = listed.places[i : i + 1]
+        (ids,) = listed.scan.ids(places)
         with from_files(tokenizer, self._plan.corpus.segments):
-            text = tokenizer.decode(listed.ids[i])
-        row = text, listed.ids[i].tolist(), int(listed.counts[i])
+            text = tokenizer.decode(ids)
+        row = text, ids.tolist(), int(listed.counts[i])
         if not self._plan.with_docs:
             return row
-        forms = listed.forms[i] if listed.forms else listed.ids[i : i + 1]
+        forms = listed.scan.ids(listed.forms[i]) if listed.forms else ids[None]
         return (*row, sum(self._documents(segment, docs, forms) for segment, docs in self._found))
 
     def _documents(self, segment: Segment, docs: DocSet, forms: Ids) -> int:
@@ -290,6 +313,13 @@ def classes_of(tokenizer: Tokenizer) -> Ids:
     return classes
 
 
+def _in_classes(ids: NDArray[np.integer], classes: Ids) -> Ids:
+    if ids.size and ids.max() >= len(classes):
+        raise InvalidArgument(f"the vocabulary has no token id {ids.max()}")
+    found: Ids = classes[ids]
+    return found
+
+
 def _folded_texts(tokenizer: Tokenizer) -> list[str]:
     """The texts of all tokens in one case."""
     texts = tokenizer.all_texts()
@@ -304,20 +334,22 @@ def _folded_texts(tokenizer: Tokenizer) -> list[str]:
     return folded
 
 
-def _folded(ids: Ids, counts: IntArray, classes: Ids, min_count: int) -> Listed:
+def _folded(
+    scan: NgramScan, places: IntArray, counts: IntArray, classes: Ids, plan: NgramSelection
+) -> Listed:
     """The n-grams with their forms added up; each is shown in its most frequent form."""
-    n = ids.shape[1]
-    codes = np.zeros(len(ids), dtype=np.int64)
-    if n:
-        _, codes = numbered_rows(classes[ids])
-    # Forms that are one stand together, the most frequent first, then by token ids.
-    order = np.lexsort((*ids.T[::-1], -counts, codes))
-    ids, counts, codes = ids[order], counts[order], codes[order]
+
+    def class_at(some: IntArray, depth: int) -> Ids:
+        return _in_classes(scan.column(places[some], depth), classes)
+
+    _, codes = numbered_sequences(np.full(len(places), scan.n), class_at)
+    # Forms of one n-gram become neighbours: the most frequent first, then in scan order, by token ids.
+    order = np.lexsort((-counts, codes))
+    counts, codes = counts[order], codes[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     totals = np.add.reduceat(counts, starts) if len(starts) else counts
-    shown = ids[starts].reshape(-1, n)
-    kept = np.flatnonzero(totals >= min_count)
-    best = kept[np.lexsort((*shown[kept].T[::-1], -totals[kept]))]
-    ends = np.append(starts[1:], len(ids))
-    forms = [ids[starts[i] : ends[i]] for i in best.tolist()]
-    return Listed(shown[best], totals[best], len(best), forms)
+    kept = np.flatnonzero(totals >= plan.min_count)
+    best = kept[np.lexsort((order[starts[kept]], -totals[kept]))][: plan.top]
+    ends = np.append(starts[1:], len(order))
+    forms = [places[order[starts[i] : ends[i]]] for i in best.tolist()]
+    return Listed(scan, places[order[starts[best]]], totals[best], len(kept), forms)

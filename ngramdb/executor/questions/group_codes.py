@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.conditions.computed_values import codes_of, elements_of
@@ -18,7 +17,8 @@ from ngramdb.executor.conditions.field_values import Codes, FieldReader
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.occurrences import Occurrences
 from ngramdb.executor.conditions.stored_text import token_places
-from ngramdb.executor.distinct import numbered, numbered_columns, numbered_rows
+from ngramdb.executor.distinct import numbered, numbered_sequences
+from ngramdb.executor.questions.ngrams import BYTES_PER_TOKEN, batches_of
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs
@@ -91,24 +91,14 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
     """The text left or right of each occurrence, or its own."""
     if key.name == "form":
         return _forms(corpus, segment, found)
-    to_left = key.name == "left"
-    places = found.starts if to_left else found.stops
-    columns: list[IntArray] = []
-    inside: NDArray[np.bool_] = np.ones(len(found), dtype=np.bool_)
-    for depth in range(key.n_tokens):
-        interrupts.check()
-        column = np.full(len(found), -1, dtype=np.int64)
-        # Beyond the end of a document is another one.
-        column[inside] = segment.index.tokens_at(places[inside], -1 - depth if to_left else depth)
-        inside = column >= 0
-        columns.append(column)
-        if not inside.any():
-            break
-    if to_left:
-        columns.reverse()
-    table = np.stack(columns, axis=1)
-    first, codes = numbered_rows(table)
-    return _texts(corpus, table[first], codes)
+    # Beyond the end of a document is another one.
+    bounds = segment.index.document_bounds(segment.index.documents_at(found.starts))
+    first, last = (one.astype(np.int64) for one in bounds)
+    if key.name == "left":
+        stops = found.starts.astype(np.int64)
+        return _texts(corpus, segment, np.maximum(stops - key.n_tokens, first), stops)
+    starts = found.stops.astype(np.int64)
+    return _texts(corpus, segment, starts, np.minimum(starts + key.n_tokens, last))
 
 
 def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
@@ -116,8 +106,7 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
 
     Cost of the latter: documents with an occurrence are read once, and tokenized, but not under `words`.
     """
-    chosen, numbers_of = numbered_columns(_token_columns(segment, found))
-    of_tokens = _texts(corpus, _tokens(segment, found[chosen]), numbers_of)
+    of_tokens = _texts(corpus, segment, found.starts.astype(np.int64), found.stops.astype(np.int64))
     tokenizer = corpus.tokenizer
     if tokenizer.has_places:
         unsure = np.arange(len(found))
@@ -157,51 +146,55 @@ def _is_written_so(text: str) -> bool:
     return " " not in text or all(one == " " or (one.isalnum() and one < "\u2e80") for one in text)
 
 
-def _tokens(segment: Segment, found: Occurrences) -> IntArray:
-    """The tokens that occurrences take up, a row for each; -1 after the last one."""
-    n_columns = int((found.stops - found.starts).max(initial=1))
-    what = f"the tokens of {len(found):,} forms, the longest of {n_columns:,},"
-    interrupts.require_memory(len(found) * n_columns * 8, what)
-    table = np.empty((len(found), n_columns), dtype=np.int64)
-    for depth, column in enumerate(_token_columns(segment, found)):
-        table[:, depth] = column
-    return table
+def _texts(corpus: Corpus, segment: Segment, starts: IntArray, stops: IntArray) -> Codes:
+    """Number the texts of the tokens [start, stop); an empty range has no text.
 
-
-def _token_columns(segment: Segment, found: Occurrences) -> Iterator[IntArray]:
-    """The columns of the table of tokens, each made when it is read; at least one."""
-    lengths = found.stops.astype(np.int64) - found.starts
-    for depth in range(int(lengths.max(initial=1))):
-        interrupts.check()
-        column = np.full(len(found), -1, dtype=np.int64)
-        some = lengths > depth
-        column[some] = segment.index.tokens_at(found.starts[some], depth)
-        yield column
-
-
-def _texts(corpus: Corpus, rows: IntArray, codes: IntArray) -> Codes:
-    """The texts of rows of tokens, -1 left out, by numbers; a row without any has none.
-
-    `codes` are numbers of rows, of which several may have the same text.
+    Cost: a read for each token of those that begin like another one, and of the distinct ones. Raises
+    ResourceError if the distinct ones do not fit the memory limit.
     """
-    numbers: dict[str, int] = {}
-    table_of = np.full(len(rows), -1, dtype=np.int64)
-    some = np.flatnonzero((rows >= 0).any(axis=1))
+    lengths = np.maximum(stops - starts, 0)
+
+    def tokens_at(places: IntArray) -> IntArray:
+        return segment.index.tokens_at(places.astype(np.uint32), 0)
+
+    first, codes = numbered_sequences(lengths, lambda some, depth: tokens_at(starts[some] + depth))
+    starts, lengths = starts[first], lengths[first]
+    n_tokens = int(lengths.sum())
+    interrupts.require_memory(n_tokens * BYTES_PER_TOKEN, f"{len(first):,} forms with {n_tokens:,} tokens")
+    shown = [""] * len(first)
+    # Those of one length are read together.
+    by_length = np.argsort(lengths, kind="stable")
+    with from_files(corpus.tokenizer, corpus.segments):
+        for some in batches_of(lengths[by_length]):
+            for length, numbers in _by_length(lengths, by_length[some]):
+                places = starts[numbers][:, None] + np.arange(length)
+                rows = tokens_at(places.reshape(-1)).reshape(places.shape)
+                for number, text in zip(numbers.tolist(), _shown(corpus, rows), strict=True):
+                    shown[number] = text
+    numbers_of: dict[str, int] = {}
+    table = np.full(len(first), -1, dtype=np.int64)
     # A word is the same with the blank that sub-word tokens have before it; characters are what they are.
     is_exact = corpus.tokenizer.kind in ("chars", "bytes")
-    for place, text in zip(some.tolist(), _shown(corpus, rows[some]), strict=True):
-        shown = text if is_exact else text.strip(" ") or text
-        table_of[place] = numbers.setdefault(shown, len(numbers))
-    return Codes(table_of[codes], list(numbers))
+    for number in np.flatnonzero(lengths).tolist():
+        text = shown[number] if is_exact else shown[number].strip(" ") or shown[number]
+        table[number] = numbers_of.setdefault(text, len(numbers_of))
+    return Codes(table[codes], list(numbers_of))
+
+
+def _by_length(lengths: IntArray, numbers: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Group numbers, which ascend by length, by that length; skip length 0."""
+    cuts = np.flatnonzero(np.diff(lengths[numbers])) + 1
+    for some in np.split(numbers, cuts):
+        if len(some) and lengths[some[0]]:
+            yield int(lengths[some[0]]), some
 
 
 def _shown(corpus: Corpus, rows: IntArray) -> Iterator[str]:
     """The text of each row of tokens. Single ones are looked up together, in a fraction of the time."""
-    with from_files(corpus.tokenizer, corpus.segments):
-        if rows.shape[1] == 1:
-            yield from corpus.tokenizer.token_texts(rows[:, 0])
-            return
-        for number, row in enumerate(rows):
-            if number % CHECK_ROWS == 0:
-                interrupts.check()
-            yield corpus.tokenizer.decode(row[row >= 0])
+    if rows.shape[1] == 1:
+        yield from corpus.tokenizer.token_texts(rows[:, 0])
+        return
+    for number, row in enumerate(rows):
+        if number % CHECK_ROWS == 0:
+            interrupts.check()
+        yield corpus.tokenizer.decode(row)

@@ -38,6 +38,9 @@ MAX_COUNTED_TOKENS = 1 << 24
 # Tokens of n-grams that become one batch of rows: some megabytes.
 BATCH_TOKENS = 1 << 17
 
+# Tokens of a row, as text and as numbers.
+BYTES_PER_TOKEN = 12
+
 # N-grams for which it is looked whether a document is as long: shorter ones take little memory anyway.
 LONG = 1000
 
@@ -164,16 +167,34 @@ def bitmap_of(docs: DocSet) -> NDArray[np.uint8]:
     return np.packbits(flags, bitorder="little")
 
 
+def require_table(n_tokens: IntArray) -> None:
+    """Check that rows with these numbers of tokens fit `memory_limit`. Raises ResourceError."""
+    rows, tokens = len(n_tokens), int(n_tokens.sum())
+    interrupts.require_memory(tokens * BYTES_PER_TOKEN, f"{rows:,} rows with {tokens:,} tokens")
+
+
+def batches_of(n_tokens: IntArray) -> Iterator[slice]:
+    """Cut rows with these numbers of tokens into batches of some megabytes."""
+    ends = np.cumsum(n_tokens)
+    start = 0
+    while start < len(ends):
+        interrupts.check()
+        before = int(ends[start - 1]) if start else 0
+        stop = int(np.searchsorted(ends, before + BATCH_TOKENS, side="right"))
+        stop = min(max(stop, start + 1), start + BATCH_ROWS)
+        yield slice(start, stop)
+        start = stop
+
+
 def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:
     tokenizer = corpus.tokenizer
     with from_files(tokenizer, corpus.segments), negative_named(tokenizer):
         for ids, counts in blocks:
-            n_rows = min(BATCH_ROWS, max(1, BATCH_TOKENS // max(1, ids.shape[1])))
-            for start in range(0, len(counts), n_rows):
-                interrupts.check()
-                part = ids[start : start + n_rows]
-                some = counts[start : start + n_rows].tolist()
-                yield list(zip(tokenizer.decode_rows(part), part.tolist(), some, strict=True))
+            for some in batches_of(np.full(len(counts), ids.shape[1])):
+                part = ids[some]
+                yield list(
+                    zip(tokenizer.decode_rows(part), part.tolist(), counts[some].tolist(), strict=True)
+                )
 
 
 class negative_named:  # noqa: N801 - reads as the function it is used as

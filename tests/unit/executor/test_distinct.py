@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.executor.distinct import counted, each_once, numbered, numbered_rows, order_of
+from ngramdb.executor.distinct import (
+    counted,
+    each_once,
+    numbered,
+    numbered_rows,
+    numbered_sequences,
+    order_of,
+)
 
 INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1), st.integers(2**31 - 2, 2**31 + 2))
 EXAMPLES = settings(max_examples=100, deadline=None, derandomize=True)
@@ -46,6 +53,35 @@ def test_rows(rows):
     assert table[first].tolist() == expected.tolist()
     assert first.tolist() == expected_first.tolist()
     assert numbers.tolist() == expected_numbers.reshape(-1).tolist()
+
+
+@EXAMPLES
+@given(st.lists(st.lists(st.integers(0, 2), max_size=5), max_size=30))
+def test_sequences(sequences):
+    n_read = 0
+
+    def values_at(some, depth):
+        nonlocal n_read
+        n_read += len(some)
+        return np.array([sequences[i][depth] for i in some.tolist()], dtype=np.int64)
+
+    lengths = np.array([len(one) for one in sequences], dtype=np.int64)
+    first, numbers = numbered_sequences(lengths, values_at)
+    distinct = sorted(map(list, {tuple(one) for one in sequences}))
+    assert [sequences[i] for i in first.tolist()] == distinct
+    assert first.tolist() == [sequences.index(one) for one in distinct]
+    assert [distinct[i] for i in numbers.tolist()] == sequences
+    # A sequence is read until it differs from the others.
+    assert n_read <= sum(
+        1 + max((_n_common(one, other) for k, other in enumerate(sequences) if k != i), default=0)
+        for i, one in enumerate(sequences)
+    )
+
+
+def _n_common(one, other):
+    return next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 @EXAMPLES

@@ -42,6 +42,8 @@ def test_those_of_the_longest_document_are_found(corpus):
         "NGRAMS 500 WITH DOCS",
         'NGRAMS 500 CONTAINING "1"',
         "NGRAMS 500 IGNORE CASE",
+        "NGRAMS 480..500",
+        "KEYWORDS WHERE y = 2 AGAINST REST NGRAMS 500",
         "COUNT *{500} GROUP BY FORM",
     ],
 )
@@ -66,3 +68,33 @@ def test_forms_take_memory_by_occurrences_not_by_their_tokens():
             tracemalloc.stop()
     assert [tuple(row) for row in rows] == [("x" * 3000, 3001)]
     assert peak < 3001 * 3000
+
+
+# Each reads some thousand n-grams of some hundred tokens, but returns few of them.
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "NGRAMS 500 TOP 3",
+        "NGRAMS 500 WITH DOCS TOP 3",
+        'NGRAMS 500 CONTAINING "1" TOP 3',
+        "NGRAMS 500 IGNORE CASE TOP 3",
+        "NGRAMS 480..500 TOP 3",
+        "KEYWORDS WHERE y = 2 AGAINST REST NGRAMS 500 TOP 3",
+    ],
+)
+def test_only_ngrams_that_are_returned_take_memory_by_their_length(statement):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="bytes")
+        corpus.append([{"text": "".join(map(str, range(i, i + 700))), "y": i} for i in (2, 700, 1400)])
+        expected = db.execute(statement).fetchall()
+        db.execute("SET memory_limit = '4MB'")
+        assert db.execute(statement).fetchall() == expected
+        assert len(expected) == 3
+
+
+def test_one_long_form_does_not_make_the_others_take_as_much_memory():
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="bytes").append(["y" * 6000, *["xz"] * 100, *["wz"] * 100])
+        db.execute("SET memory_limit = '1MB'")
+        rows = db.execute('COUNT (? | "x" | "w") GROUP BY FORM', ("y" * 6000,)).fetchall()
+    assert sorted((len(form), n) for form, n in map(tuple, rows)) == [(1, 100), (1, 100), (6000, 1)]

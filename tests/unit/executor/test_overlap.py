@@ -105,7 +105,7 @@ def test_how_many_ngrams_a_document_has():
 
 @pytest.fixture
 def n_looked_up(monkeypatch):
-    """How many sequences of tokens have been looked up so far, in one number."""
+    """Count the sequences of tokens that are looked up."""
     total, occur = [0], overlap._occur
 
     def counted(flat, starts, lengths, other):
