@@ -40,7 +40,7 @@ def numbered_sequences(
     `values_at(some, depth)` returns value number `depth` of these sequences. A sequence is read until it
     differs from all others. Memory: 120 bytes per sequence.
     """
-    # How many sequences come before each, those that are alike so far having one rank.
+    # Per sequence the number of smaller ones; sequences that are equal so far have the same rank.
     ranks = np.zeros(len(lengths), dtype=np.int64)
     active, depth = np.arange(len(lengths)), 0
     while len(active):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import check
 from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.marks import Spelling
 from ngramdb.types import token_id, token_ids
@@ -34,6 +35,10 @@ Placed = tuple[QueryIds, Offsets, Offsets]
 
 # The number of ids that a token stream can hold: 0..2**32-1.
 N_IDS = MAX_TOKEN_ID + 1
+
+
+# Tokens that are spelled between two interrupt checks.
+PIECE_TOKENS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -325,6 +330,23 @@ def as_ids(ids: npt.ArrayLike) -> Ids:
     if isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1:
         return np.ascontiguousarray(ids)
     return token_ids(ids, least=0).astype(np.uint32)
+
+
+def reproduced(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
+    """`Tokenizer.reproduces` by the texts of pieces of the ids, if a text is what its tokens spell."""
+
+    def is_same(text: bytes, some: Ids) -> bool:
+        at = 0
+        for start in range(0, len(some), PIECE_TOKENS):
+            check()
+            piece = tokenizer.decode_exact(some[start : start + PIECE_TOKENS])
+            if piece is None or not text.startswith(piece, at):
+                return False
+            at += len(piece)
+        return at == len(text)
+
+    same = (is_same(text, ids[offsets[k] : offsets[k + 1]]) for k, text in enumerate(texts))
+    return np.fromiter(same, dtype=np.bool_, count=len(texts))
 
 
 def to_utf8(text: str) -> bytes:

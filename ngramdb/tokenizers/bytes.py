@@ -18,6 +18,7 @@ from ngramdb.tokenizers.base import (
     Tokenizer,
     as_ids,
     offsets_of,
+    reproduced,
     to_utf8,
 )
 
@@ -53,21 +54,10 @@ class BytesTokenizer(Tokenizer):
         return bytes([self.check_id(token_id)]).decode("utf-8", "backslashreplace")
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
-        return np.fromiter(
-            (self.decode_exact(ids[offsets[k] : offsets[k + 1]]) == text for k, text in enumerate(texts)),
-            dtype=np.bool_,
-            count=len(texts),
-        )
+        return reproduced(self, texts, ids, offsets)
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-        if np.any(ids > 255):
-            return None
-        white = sentences.white_codes()
-
-        def spelled(some: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-            return np.ones(len(some), dtype=np.int64), np.where(white[some] & (some < 0x80), -1, 0)
-
-        return sentences.mark_spelled(texts, ids, offsets, spelled)
+        return sentences.mark_spelled(texts, ids, offsets, sentences.sizes_of_bytes())
 
     @property
     def token_bytes(self) -> Pieces:

@@ -19,6 +19,7 @@ from ngramdb.tokenizers.base import (
     as_ids,
     from_utf8,
     offsets_of,
+    reproduced,
     to_utf8,
 )
 
@@ -80,19 +81,10 @@ class CharsTokenizer(Tokenizer):
         return texts
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
-        return np.fromiter(
-            (self.decode_exact(ids[offsets[k] : offsets[k + 1]]) == text for k, text in enumerate(texts)),
-            dtype=np.bool_,
-            count=len(texts),
-        )
+        return reproduced(self, texts, ids, offsets)
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-        white = sentences.white_codes()
-
-        def spelled(some: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-            return sentences.utf8_lengths(some), np.where(white[np.minimum(some, len(white) - 1)], -1, 0)
-
-        return sentences.mark_spelled(texts, ids, offsets, spelled)
+        return sentences.mark_spelled(texts, ids, offsets, sentences.sizes_of_characters())
 
 
 def _is_no_character(codes: Ids) -> Flags:

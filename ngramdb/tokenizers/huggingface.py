@@ -342,16 +342,15 @@ class HuggingFaceTokenizer(Tokenizer):
         return MEMORY_PER_BYTE * len(self._definition)
 
     @cached_property
-    def _leads(self) -> npt.NDArray[np.int64]:
+    def _sizes(self) -> sentences.Sizes:
         assert self.spellings is not None
-        return sentences.leads_of(self.spellings)
+        return sentences.sizes_of(self.spellings)
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         if len(ids) and int(ids.max()) >= self.n_vocabulary:
             return None
         if self.spellings is not None:
-            lengths, leads = np.diff(self.spellings[1]), self._leads
-            return sentences.mark_spelled(texts, ids, offsets, lambda some: (lengths[some], leads[some]))
+            return sentences.mark_spelled(texts, ids, offsets, self._sizes)
         return None
 
     def definition(self) -> FileContent:

@@ -409,13 +409,27 @@ void check_boundaries(Random& random) {
   }
   const Exact<int64_t> places(some);
   Exact<uint8_t> marks(places.size());
-  sentences::mark_places(span_of(text), places.data(), places.size(), marks.data());
+  sentences::mark_places(span_of(text), places.data(), places.size(), marks.data(), nullptr);
   int64_t last = -1;
   for (size_t i = 0; i < places.size(); ++i) {
     const bool expects = i == 0 || (places[i] >= 0 && last >= 0 && begins(static_cast<size_t>(last), static_cast<size_t>(places[i])));
     CHECK((marks[i] != 0) == expects);
     if (places[i] >= 0) last = places[i];
   }
+
+  // Tokens of one to three bytes that spell the text, or have another length.
+  const Exact<uint32_t> lengths(std::vector<uint32_t>{1, 2, 3});
+  const Exact<int32_t> leads(std::vector<int32_t>{0, 1, -1});
+  std::vector<uint32_t> spelling;
+  size_t spelled = 0;
+  while (spelled < text.size() + random.below(2)) {
+    spelling.push_back(static_cast<uint32_t>(random.below(4)));
+    spelled += spelling.back() < 3 ? spelling.back() + 1 : text.size() + 1;
+  }
+  const Exact<uint32_t> ids(spelling);
+  Exact<uint8_t> of_ids(ids.size());
+  const sentences::TokenSizes sizes{lengths.data(), leads.data(), lengths.size()};
+  CHECK(sentences::mark_spelled(span_of(text), ids.data(), ids.size(), sizes, of_ids.data(), nullptr) == (spelled == text.size()));
 
   // Places that are none give flags, whichever.
   std::vector<int64_t> strange(random.below(20));
@@ -425,7 +439,7 @@ void check_boundaries(Random& random) {
   }
   const Exact<int64_t> wrong(strange);
   Exact<uint8_t> whichever(wrong.size());
-  sentences::mark_places(span_of(text), wrong.data(), wrong.size(), whichever.data());
+  sentences::mark_places(span_of(text), wrong.data(), wrong.size(), whichever.data(), nullptr);
   CHECK(sentences::mark_words_at(scanner, span_of(text), wrong.data(), wrong.size(), flags_at.data(), room) == words.size());
 }
 

@@ -5,10 +5,13 @@
 import numpy as np
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
 
 cdef extern from "ngramdb/text/sentences.hpp" namespace "ngramdb::words" nogil:
@@ -28,7 +31,14 @@ cdef extern from "ngramdb/text/sentences.hpp" namespace "ngramdb::sentences" nog
     const SentenceFinder& finder() except +
     size_t c_mark_words "ngramdb::sentences::mark_words"(const Scanner&, Span, uint8_t*, size_t)
     size_t c_mark_words_at "ngramdb::sentences::mark_words_at"(const Scanner&, Span, const int64_t*, size_t, uint8_t*, size_t)
-    void c_mark_places "ngramdb::sentences::mark_places"(Span, const int64_t*, size_t, uint8_t*)
+    void c_mark_places "ngramdb::sentences::mark_places"(Span, const int64_t*, size_t, uint8_t*, Poll*) except +translate_exception
+
+    cdef cppclass TokenSizes:
+        const uint32_t* lengths
+        const int32_t* leads
+        size_t n
+
+    cbool c_mark_spelled "ngramdb::sentences::mark_spelled"(Span, const uint32_t*, size_t, const TokenSizes&, uint8_t*, Poll*) except +translate_exception
 
 
 # The Unicode version of the property Sentence_Break.
@@ -131,8 +141,44 @@ def mark_places(texts, const int64_t[::1] offsets not None, const int64_t[::1] p
     flags = np.zeros(places.shape[0] + 1, dtype=np.uint8)
     cdef uint8_t[::1] view = flags
     cdef size_t k
+    cdef Poll poll = current_poll()
     with nogil:
         for k in range(spans.size()):
             if offsets[k] < offsets[k + 1]:
-                c_mark_places(spans[k], &places[offsets[k]], <size_t>(offsets[k + 1] - offsets[k]), &view[offsets[k]])
+                c_mark_places(spans[k], &places[offsets[k]], <size_t>(offsets[k + 1] - offsets[k]), &view[offsets[k]], &poll)
     return flags[:-1].view(np.bool_)
+
+
+def mark_spelled(texts, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
+                 const uint32_t[::1] lengths not None, const int32_t[::1] leads not None):
+    """Mark the tokens that begin a sentence, of texts that are their tokens' bytes: (m,) bool.
+
+    Text k has the tokens ids[offsets[k]:offsets[k + 1]]. `lengths` and `leads`, both (v,), are the number of bytes of each
+    token and how many of them, white space, it begins with; -1 if it has nothing else.
+
+    Returns None if a text has another length than its tokens, or a token has no length: it is another text. Cost: a pass
+    over the texts; a byte per token.
+    """
+    cdef tuple kept = tuple(texts)
+    cdef vector[Span] spans
+    spans_of(kept, spans)
+    check_offsets(offsets, spans.size())
+    if ids.shape[0] != offsets[offsets.shape[0] - 1] or lengths.shape[0] != leads.shape[0]:
+        raise ValueError(f"{ids.shape[0]} ids for {offsets[offsets.shape[0] - 1]} tokens")
+    cdef TokenSizes sizes
+    sizes.n = lengths.shape[0]
+    if sizes.n > 0:
+        sizes.lengths = &lengths[0]
+        sizes.leads = &leads[0]
+    flags = np.zeros(ids.shape[0] + 1, dtype=np.uint8)
+    cdef uint8_t[::1] view = flags
+    cdef size_t k, n
+    cdef cbool is_text = True
+    cdef Poll poll = current_poll()
+    with nogil:
+        for k in range(spans.size()):
+            n = <size_t>(offsets[k + 1] - offsets[k])
+            is_text = c_mark_spelled(spans[k], &ids[offsets[k]] if n > 0 else NULL, n, sizes, &view[offsets[k]], &poll)
+            if not is_text:
+                break
+    return flags[:-1].view(np.bool_) if is_text else None

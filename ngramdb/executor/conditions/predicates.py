@@ -32,8 +32,11 @@ from ngramdb.planner.plan import (
     Resembles,
     ValuePredicate,
     kind_of,
+    pieces,
 )
 
+# Literals of IN that are compared one by one with all values, in place of a lookup per value.
+FEW_LITERALS = 16
 # Integers up to here are 64-bit floats, too.
 EXACT_FLOAT = 2**53
 
@@ -163,16 +166,21 @@ def _on_strings(values: Strings, function: Callable[[Any, Any], Any]) -> Mask:
 
 def _one_of(predicate: OneOf, values: Numbers | Strings) -> Mask:
     if isinstance(values, Strings):
-        strings = [literal for literal in predicate.values if isinstance(literal, str)]
-        return _on_strings(values, lambda pc, array: pc.is_in(array, value_set=_string_array(strings)))
+        value_set = _string_array(
+            [value for some in pieces(predicate.values) for value in some if isinstance(value, str)]
+        )
+        return _on_strings(values, lambda pc, array: pc.is_in(array, value_set=value_set))
     found = np.zeros(len(values), dtype=np.bool_)
-    numbers = [one for one in predicate.values if not isinstance(one, str) and kind_of(one) == "number"]
-    if values.values.dtype == np.int64:
-        whole = [one for one in numbers if isinstance(one, int) and MIN_INTEGER <= one <= MAX_INTEGER]
-        found |= np.isin(values.values, np.array(whole, dtype=np.int64))
-        numbers = [one for one in numbers if not isinstance(one, int)]
-    for literal in numbers:
-        found |= compare_numbers(values.values, "=", literal)
+    known = predicate.others
+    if len(known) <= FEW_LITERALS:
+        for literal in known:
+            if not isinstance(literal, str):
+                found |= compare_numbers(values.values, "=", literal)
+        return found
+    for start in range(0, len(values), CHECK_VALUES):
+        interrupts.check()
+        some = values.values[start : start + CHECK_VALUES].tolist()
+        found[start : start + CHECK_VALUES] = [value in known for value in some]
     return found
 
 

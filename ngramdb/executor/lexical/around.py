@@ -46,7 +46,7 @@ def is_faster(n_read: int, sources: Sequence[Source]) -> bool:
 
 
 def ngrams_around(part: Part, scan: NgramScan) -> tuple[IntArray, IntArray]:
-    """Return places in a scan of the n-grams that have a part, (m, 2) ascending by token ids, and net counts."""
+    """Return places of n-grams that have a part, (m, 2) ascending by token ids, and their net counts."""
     places, signs = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for source, (index, _, (sign, documents), _) in enumerate(scan.sources):
         check()

@@ -32,7 +32,7 @@ KEYWORD_TYPES = (str, list, int, int, int, int, float)
 
 # N-grams whose measures are computed together: some megabytes.
 CHUNK_NGRAMS = 1 << 17
-# Of an n-gram that is kept: place, counts, measure, and its order.
+# Memory per n-gram: its place, counts, measure and order.
 BYTES_PER_NGRAM = 96
 
 # The tokens, (k, n) uint32, of n-grams that are kept as keys.

@@ -9,13 +9,15 @@ them stays what it is: the other documents.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb.errors import PlanError
 from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.language import ast
@@ -37,6 +39,8 @@ MAX_TEMPLATE = 10_000
 
 # Texts of IN that are looked for among a field's values, for a note on those in another spelling.
 MOST_CHECKED = 20
+# Memory of a value of IN: in lists, and as an entry of a set.
+BYTES_PER_VALUE = 100
 
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 
@@ -196,15 +200,15 @@ def _field_test(
     name = plan.part_of(part, key.path)
     types = scalar_types(corpus, key, types) if not part else types
     predicate, literals = _predicate(scope, node)
+    values = [some for some, _ in literals]
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
-    if scope.removes and negated and isinstance(node, ast.InList) and not literals:
+    if scope.removes and negated and isinstance(node, ast.InList) and not any(map(len, values)):
         # As a rule a list of what to keep that was not filled.
         what = "NOT IN an empty list holds of every document, and DELETE would remove them all"
         scope.fail(PlanError, f"{what}; doc_id >= 0 says so", node.values[0])
-    for literal, value_node in literals:
-        kind = None if literal is None else unfit(types, literal)
-        if kind is not None:
+    for listed, value_node in literals:
+        for literal, kind in _first_unfit(types, listed):
             shown, advice = plan.show_value(literal), _other_spelling(kind, literal, value_node)
             what = f"{name} is a {kind} and cannot be compared with {shown}{advice}"
             if isinstance(node, ast.Like):
@@ -212,12 +216,27 @@ def _field_test(
             scope.fail(PlanError, what, value_node)
     found = plan.FieldTest(key.path, predicate, key.own, negated, part)
     scope.doubt(never_true(found))
-    scope.doubt(in_two_kinds(name, types, [literal for literal, _ in literals]))
+    scope.doubt(in_two_kinds(name, types, chain.from_iterable(values)))
     if isinstance(predicate, plan.Compared | plan.OneOf) and not (key.own or part):
-        texts = [literal for literal, _ in literals[:MOST_CHECKED] if isinstance(literal, str)]
+        some = islice(chain.from_iterable(values), MOST_CHECKED)
+        texts = [literal for literal in some if isinstance(literal, str)]
         is_equality = isinstance(predicate, plan.OneOf) or predicate.operator == "="
         scope.phrases += [plan.FieldText(corpus, key.path, text) for text in texts if is_equality]
     return found
+
+
+def _first_unfit(types: set[str], values: Sequence[plan.Scalar | None]) -> Iterator[tuple[plan.Scalar, str]]:
+    """Yield the first value that has another kind than a field's, and that kind, if there is one."""
+    fit: set[type] = set()
+    for some in plan.pieces(values):
+        if set(map(type, some)) <= fit:
+            continue
+        for value in some:
+            kind = None if value is None else unfit(types, value)
+            if value is not None and kind is not None:
+                yield value, kind
+                return
+            fit.add(type(value))
 
 
 def _other_spelling(kind: str, literal: plan.Scalar | None, place: ast.Node) -> str:
@@ -247,48 +266,57 @@ def _as_ngram(scope: Scope, node: ast.Node) -> str:
 
 
 if TYPE_CHECKING:
-    # A value that a field is compared with, and where it stands. For types only: at run time it would import
+    # Values that a field is compared with, and their place. For types only: at run time it would import
     # modules of plans that a COUNT does not need.
-    Literal = tuple[plan.Scalar | None, ast.Scalar]
+    Literals = tuple[Sequence[plan.Scalar | None], ast.Scalar]
 
 
 def _predicate(
     scope: Scope, node: ast.Comparison | ast.Between | ast.InList | ast.Like | ast.IsNull
-) -> tuple[plan.Predicate, list[Literal]]:
+) -> tuple[plan.Predicate, list[Literals]]:
     """The predicate on the field, and its values."""
     if isinstance(node, ast.Comparison):
         operator = "=" if node.operator == "!=" else node.operator
         value = _literal(scope, node.value)
-        return plan.Compared(operator, value), [(value, node.value)]
+        return plan.Compared(operator, value), [([value], node.value)]
     if isinstance(node, ast.Between):
         low, high = _literal(scope, node.low), _literal(scope, node.high)
-        return plan.InRange(low, high), [(low, node.low), (high, node.high)]
+        return plan.InRange(low, high), [([low], node.low), ([high], node.high)]
     if isinstance(node, ast.InList):
         literals = _listed(scope, node)
-        known = tuple(value for value, _ in literals if value is not None)
-        return plan.OneOf(known, has_null=len(known) < len(literals)), literals
+        n = sum(len(some) for some, _ in literals)
+        interrupts.require_memory(n * BYTES_PER_VALUE, f"{n:,} values of IN")
+        known: list[plan.Scalar] = []
+        for some in (piece for values, _ in literals for piece in plan.pieces(values)):
+            known += [value for value in some if value is not None]
+        return plan.OneOf(tuple(known), has_null=len(known) < n), literals
     if isinstance(node, ast.Like):
         template = _literal(scope, node.template)
         if template is None:
-            return plan.Compared("=", None), [(None, node.template)]
+            return plan.Compared("=", None), [([None], node.template)]
         if not isinstance(template, str):
             scope.fail(PlanError, f"LIKE takes a string, not {plan.show_value(template)}", node.template)
         if len(template) > MAX_TEMPLATE:
             what = f"a template of LIKE has at most {MAX_TEMPLATE:,} characters, not {len(template):,}"
             scope.fail(PlanError, what, node.template)
-        return plan.Resembles(template, node.ignore_case), [(template, node.template)]
+        return plan.Resembles(template, node.ignore_case), [([template], node.template)]
     return plan.Missing(), []
 
 
-def _listed(scope: Scope, node: ast.InList) -> list[Literal]:
+def _listed(scope: Scope, node: ast.InList) -> list[Literals]:
     """The values of IN: a placeholder stands for one, or for a list, a tuple or an array of them."""
-    found: list[Literal] = []
+    found: list[Literals] = []
     for place in node.values:
         value = scope.scalar(place)
         items = value.tolist() if isinstance(value, np.ndarray) else value
         if not isinstance(items, (list, tuple)):
             items = [value]
-        found.extend((_checked(scope, item, place), place) for item in items)
+        checked: list[plan.Scalar | None] = []
+        for some in plan.pieces(items):
+            # Nothing is to be checked of these.
+            is_plain = set(map(type, some)) <= {int, bool}
+            checked += some if is_plain else [_checked(scope, item, place) for item in some]
+        found.append((checked, place))
     return found
 
 

@@ -6,7 +6,7 @@ The rule `fold_fields` makes nothing of such tests; here is the sentence for the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from math import isfinite
 
@@ -28,7 +28,7 @@ def never_true(test: plan.FieldTest) -> str | None:
     return None
 
 
-def in_two_kinds(name: str, types: set[str], literals: Sequence[plan.Scalar | None]) -> str | None:
+def in_two_kinds(name: str, types: set[str], literals: Iterable[plan.Scalar | None]) -> str | None:
     """What to say of numbers, and texts that read as such, where a field has both: each meets its own kind.
 
     `types` are the `fields.scalar_types` of the field.

@@ -124,6 +124,7 @@ from .predicates import Resembles as Resembles
 from .predicates import Scalar as Scalar
 from .predicates import ValuePredicate as ValuePredicate
 from .predicates import kind_of as kind_of
+from .predicates import pieces as pieces
 from .predicates import show_value as show_value
 from .questions import COUNT_COLUMNS as COUNT_COLUMNS
 from .questions import DISTRIBUTION_COLUMNS as DISTRIBUTION_COLUMNS

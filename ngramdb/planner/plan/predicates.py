@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ngramdb import interrupts
 from ngramdb.caching import cached_property
 from ngramdb.late_dataclasses import dataclass
 
 Scalar = str | int | float | bool
+# Values that are checked between two interrupt checks: at most some ten milliseconds.
+PIECE_VALUES = 1 << 14
 
 # By operator, whether a value that is less than, equal to or greater than the literal meets it.
 OPERATORS = {
@@ -55,6 +59,13 @@ def compare(value: Any, operator: str, literal: Scalar) -> bool | None:
     less, equal, greater = OPERATORS[operator]
     # One comparison of the three: of NaN none is true.
     return bool((less and value < literal) or (equal and value == literal) or (greater and value > literal))
+
+
+def pieces(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the values in pieces, with an interrupt check before each."""
+    for start in range(0, len(values), PIECE_VALUES):
+        interrupts.check()
+        yield values[start : start + PIECE_VALUES]
 
 
 class Predicate(ABC):
@@ -156,9 +167,23 @@ class OneOf(ValuePredicate):
         return f"{field} in ({', '.join(shown)})"
 
     def of_element(self, value: Any) -> bool | None:
-        if any(compare(value, "=", literal) for literal in self.values):
+        if isinstance(value, Scalar) and value in (self.booleans if isinstance(value, bool) else self.others):
             return True
         return None if self.has_null else False
+
+    @cached_property
+    def booleans(self) -> frozenset[Scalar]:
+        """The booleans among the values, which Python takes for numbers."""
+        return frozenset(value for some in pieces(self.values) for value in some if isinstance(value, bool))
+
+    @cached_property
+    def others(self) -> frozenset[Scalar]:
+        """The numbers and strings among the values; a number never equals a string."""
+        found: set[Scalar] = set()
+        for some in pieces(self.values):
+            has_booleans = bool in set(map(type, some))
+            found.update([one for one in some if not isinstance(one, bool)] if has_booleans else some)
+        return frozenset(found)
 
     def of(self, value: Any) -> bool | None:
         found = super().of(value)

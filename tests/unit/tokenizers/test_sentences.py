@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from subwords import word_level, write_tokenizer
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+import ngramdb
+from ngramdb import interrupts
 from ngramdb._cext.text.sentences import boundaries, mark_places, mark_words, mark_words_at
 from ngramdb.tokenizers.bytes import BytesTokenizer
 from ngramdb.tokenizers.chars import CharsTokenizer
@@ -264,3 +267,27 @@ def test_wrong_arguments_are_refused():
         mark_words(["one two"], offsets)  # type: ignore[list-item]
     with pytest.raises(ValueError, match="places"):
         mark_places([b"one two"], offsets, np.zeros(1, dtype=np.int64))
+
+
+@pytest.mark.parametrize("tokenizer", [BytesTokenizer(), CharsTokenizer()])
+def test_the_sentences_of_one_long_text_take_a_few_bytes_per_token(tokenizer):
+    text = b"One. Two. " * 50_000
+    ids, offsets = tokenizer.encode_batch([text])
+    sentence_starts(tokenizer, [b"a"], *tokenizer.encode_batch([b"a"]))  # makes the tables of the tokenizer
+    tracemalloc.start()
+    try:
+        flags = sentence_starts(tokenizer, [text], ids, offsets)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert flags is not None and int(flags.sum()) == 100_000
+    assert peak < 12 * len(ids)
+
+
+@pytest.mark.parametrize("tokenizer", [BytesTokenizer(), CharsTokenizer()])
+def test_sentences_of_one_long_text_can_be_interrupted(tokenizer):
+    text = b"One. Two. " * 50_000
+    ids, offsets = tokenizer.encode_batch([text])
+    for ask in (tokenizer.mark_sentences, tokenizer.reproduces):
+        with pytest.raises(ngramdb.TimeoutExceeded), interrupts.Interrupt(timeout=0.0):
+            ask([text], ids, offsets)

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/text/sentence_tables.hpp"
 #include "ngramdb/text/words.hpp"
 
@@ -206,19 +207,51 @@ inline std::size_t mark_words_at(const words::Scanner& scanner, Span text, const
 
 // The same of tokens, by the places of their first characters that are not white space, which ascend; tokens of white
 // space alone have negative ones, and belong to the sentence before them. The first token begins one in any case.
-inline void mark_places(Span text, const std::int64_t* places, std::size_t n, std::uint8_t* flags) {
+// `next_place(i)` is called once for each token, in order.
+template <class NextPlace>
+void mark_tokens(Span text, std::size_t n, NextPlace&& next_place, std::uint8_t* flags, StopFlag stop) {
   std::size_t boundary = 0;
   bool has_begun = false;
   for (std::size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
     flags[i] = i == 0;
-    if (places[i] < 0) continue;
-    const std::size_t at = static_cast<std::size_t>(places[i]);
+    const std::int64_t place = next_place(i);
+    if (place < 0) continue;
+    const std::size_t at = static_cast<std::size_t>(place);
     if (at < boundary) continue;
     if (has_begun) flags[i] = 1;
     has_begun = true;
     while (boundary <= at && boundary < text.size) boundary = finder().next(text, boundary);
     if (boundary >= text.size) boundary = SIZE_MAX;
   }
+}
+
+inline void mark_places(Span text, const std::int64_t* places, std::size_t n, std::uint8_t* flags, StopFlag stop) {
+  mark_tokens(text, n, [&](std::size_t i) { return places[i]; }, flags, stop);
+}
+
+// The bytes of the tokens of a vocabulary, and how many of them, white space, each begins with; -1 if it has nothing else.
+struct TokenSizes {
+  const std::uint32_t* lengths;
+  const std::int32_t* leads;
+  std::size_t n;
+};
+
+// The same of tokens whose bytes are the text. Returns false if they have another length than the text.
+inline bool mark_spelled(Span text, const std::uint32_t* ids, std::size_t n, const TokenSizes& sizes, std::uint8_t* flags,
+                         StopFlag stop) {
+  std::size_t end = 0;
+  mark_tokens(text, n, [&](std::size_t i) -> std::int64_t {
+    const std::size_t id = ids[i];
+    if (id >= sizes.n || end > text.size) {
+      end = SIZE_MAX;
+      return -1;
+    }
+    const std::size_t start = end;
+    end += sizes.lengths[id];
+    return sizes.leads[id] < 0 ? -1 : static_cast<std::int64_t>(start) + sizes.leads[id];
+  }, flags, stop);
+  return end == text.size;
 }
 
 }  // namespace ngramdb::sentences
