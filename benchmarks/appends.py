@@ -96,10 +96,14 @@ def main() -> int:
 
 
 def report(times: dict[str, list[float]], syncs: Syncs, n: int) -> None:
-    least = statistics.median(times["SQLite FTS5, write-ahead log"])
-    for name, seconds in times.items():
-        middle = statistics.median(seconds)
-        print(f"{name:32} p50 {middle * 1e3:7.2f} ms   {middle / least:5.1f} x write-ahead log")
+    medians = {name: statistics.median(seconds) for name, seconds in times.items()}
+    for name, median in medians.items():
+        wal, journal = (
+            median / medians[f"SQLite FTS5, {kind}"] for kind in ("write-ahead log", "rollback journal")
+        )
+        print(
+            f"{name:32} p50 {median * 1e3:7.2f} ms   {wal:5.1f} x write-ahead log, {journal:4.1f} x journal"
+        )
     for name, seconds in sorted(syncs.seconds.items()):
         calls, median_ms = len(seconds) / n, statistics.median(seconds) * 1e3
         print(f"  fsync of {name:24} {calls:5.2f} per append, p50 {median_ms:.2f} ms each")

@@ -17,12 +17,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError
+
+if TYPE_CHECKING:
+    from zstandard import ZstdCompressor
 
 # Uncompressed bytes of a frame. 64 KiB made the column 3 % larger; 1 MiB made it 7 % smaller, and reading one
 # short document 2.5 times slower.
@@ -73,10 +77,6 @@ class TextBuilder:
         """
         self.prefix = prefix
         self._on_frame = on_frame
-        # Imported when a segment is built, not when one is opened.
-        import zstandard
-
-        self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True)
         self._frames = bytearray()
         self._frame_offsets = array("Q", [0])
         self._pending = bytearray()
@@ -141,6 +141,13 @@ class TextBuilder:
                 self._compress(view[start:stop])
             start = stop
         self._pending += view[start:]
+
+    @cached_property
+    def _compressor(self) -> ZstdCompressor:
+        # Imported when texts are stored, not when a segment is opened.
+        import zstandard
+
+        return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True)
 
     def _compress(self, content: bytes | bytearray | memoryview) -> None:
         frame = self._compressor.compress(content)

@@ -189,7 +189,7 @@ def change_suffixes(token):
 
 
 WHEN_USED = [
-    (drop("metadata"), "ALTER CORPUS sum ADD CORPUS c", "no section '?metadata"),
+    (drop("metadata"), "COMPACT c", "no section '?metadata"),
     (change_entries("tokens", at_3=200), 'KWIC "1 w" MATCH TEXT', "document 0 has the token id"),
     (change_suffixes(200), "NGRAMS 1", "it has the token id 199"),
     (change_suffixes(200), "NGRAMS 1 WHERE doc_id >= 0", "it has the token id 199"),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.engine.changes import audit
 from ngramdb.engine.changes.policy import (
+    FLOOR,
     Limits,
     is_merged,
     joined_loads,
@@ -350,8 +351,9 @@ def _means(
     marker: Marker | None,
     on_rows: Callable[[int], None] | None = None,
 ) -> Means:
-    merges = is_merged([part.n_symbols for part in parts], limits)
-    return Means(merges, limits.threads, on_rows, marker, limits.most_held)
+    sizes = [part.n_symbols for part in parts]
+    threads = limits.threads if sum(sizes) > FLOOR else 1  # starting one takes as long as merging so few
+    return Means(is_merged(sizes, limits), threads, on_rows, marker, limits.most_held)
 
 
 def _parts(view: CorpusView, group: slice) -> list[Part]:

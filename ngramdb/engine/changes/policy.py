@@ -2,12 +2,13 @@
 
 Suffixes are sorted at a size that suits sorting (`sort_tokens`) and merged to a size that suits questions
 (`segment_tokens`): a question costs about as much for each segment, whatever its size. A load merges what it
-has sorted before it commits (`joined_loads`). After each commit there are two rules, since small segments
-cost answers and large ones cost work. *Small* ones (up to SMALL symbols together) are merged eagerly from the
-newest back: always up to FLOOR, and then whenever what has gathered is at least a RATIO-th of the one before,
-so that sizes fall by that factor and only a few are left. *Larger* ones wait until FAN_IN of one tier stand
-side by side; tiers grow by the same factor. Only neighbours in the order of documents' ids are merged: ids of
-two segments never interleave.
+has sorted before it commits (`joined_loads`). After each commit there are three rules, since small segments
+cost answers and large ones cost work. *Tiny* ones (up to FLOOR symbols together) wait until there are FAN_IN
+of them, so that most commits of a document merge nothing. *Small* ones (up to SMALL symbols together) are
+merged from the newest back whenever what has gathered is at least a RATIO-th of the one before, so that sizes
+fall by that factor and only a few are left. *Larger* ones wait until FAN_IN of one tier are side by side;
+tiers grow by the same factor. Only neighbours in the order of documents' ids are merged: ids of two segments
+never interleave.
 
 The bound: each merge of a tier makes a segment of a higher one, so that after n tokens a token has been
 rewritten at most log4(n / SMALL) + 1 times among the larger segments, and RATIO + 1 times for each factor of
@@ -20,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Symbols that are sorted and written in a millisecond: below, one segment is always better than two.
+# Symbols that are sorted and written in a millisecond: below, only the number of segments matters.
 FLOOR = 1 << 13
-# 4 leaves about three segments of a thousand one-document commits; each token is then rewritten some ten
+# 4 leaves three to six segments of a thousand one-document commits; each token is then rewritten some ten
 # times.
 RATIO = 4
 # Symbols that are rewritten in a tenth of a second: the most that a small commit should wait for.
@@ -141,12 +142,14 @@ def _small_tail(sizes: Sequence[int], most: int) -> slice | None:
             break
         total = gathered
         start -= 1
-    return slice(start, len(sizes)) if len(sizes) - start > 1 else None
+    waits = total <= FLOOR and len(sizes) - start < FAN_IN
+    return None if waits or len(sizes) - start < 2 else slice(start, len(sizes))
 
 
 def _full_tier(sizes: Sequence[int], most: int) -> slice | None:
     """The newest FAN_IN neighbours of one tier, if there are so many and they fit one segment."""
-    tiers = [_tier(size) if 2 * size <= most else None for size in sizes]
+    # Tiny ones belong to `_small_tail`: with them, a large one would be rewritten for every few of them.
+    tiers = [_tier(size) if FLOOR < size <= most // 2 else None for size in sizes]
     stop = len(sizes)
     while stop > 0:
         start = stop - 1
@@ -181,10 +184,11 @@ def _tier(size: int) -> int:
 def next_append_merge(sizes: Sequence[int]) -> int | None:
     """For files that are only ever appended to each other: from which one on they become one; None for none.
 
-    Sizes then fall by half, so that a thousand files leave ten, and each byte is rewritten O(log n) times.
+    At least FAN_IN become one. Sizes then fall by half, but for those that wait, so that a thousand files
+    leave about ten, and each byte is rewritten O(log n) times.
     """
     total, start = 0, len(sizes)
     while start > 0 and (not total or sizes[start - 1] <= 2 * total):
         total += sizes[start - 1]
         start -= 1
-    return start if len(sizes) - start > 1 else None
+    return start if len(sizes) - start >= FAN_IN else None

@@ -25,7 +25,7 @@ from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.compaction import joined, segment_entry
 from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
-from ngramdb.engine.changes.policy import Limits
+from ngramdb.engine.changes.policy import FLOOR, Limits
 from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.engine.storage.directory import WritableFile
@@ -240,7 +240,7 @@ class _Load:
             if self._meter is not None:
                 self._read_bytes = self._meter.bytes_read
             self._encoding.end()
-            self._close_segment(pool)
+            self._close_last_segment(pool)
             self._report()
             self._await_segments()
         except BaseException:
@@ -365,14 +365,26 @@ class _Load:
         while len(self._building) >= self._threads:
             self._built.append(interrupts.result_of(self._building.popleft()))
         name, file = self._transaction.create_file("segments", "segment")
-        self._building.append(pool.submit(self._build, builder, name, file))
+        self._building.append(pool.submit(self._build, builder, name, file, self._stop))
         self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._sort_tokens)
 
-    def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
+    def _close_last_segment(self, pool: ThreadPoolExecutor) -> None:
+        """As `_close_segment`; a single small one is built here, in less time than a worker starts."""
+        builder = self._builder
+        if self._building or not 0 < builder.n_documents + builder.n_tokens <= FLOOR:
+            self._close_segment(pool)
+            return
+        name, file = self._transaction.create_file("segments", "segment")
+        self._built.append(self._build(builder, name, file, None))
+
+    def _build(
+        self, builder: SegmentBuilder, name: str, file: WritableFile, stop: interrupts.Interrupt | None
+    ) -> SegmentEntry:
+        """Write a segment; `stop` is for kernels in another thread than the load's."""
         try:
             with self._cores:
                 summary = builder.write(
-                    ContainerWriter(file, KIND, block_size=SMALL_BLOCK_SIZE), self._stop, self._cores
+                    ContainerWriter(file, KIND, block_size=SMALL_BLOCK_SIZE), stop, self._cores
                 )
         finally:
             file.close()

@@ -33,9 +33,10 @@ _NOTE_LENGTH = 400
 class FileLock(WriterLock):
     """An exclusive flock on an open descriptor. Use `FileLock.acquire`."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, was_ours: bool) -> None:
         self._fd: int | None = fd
         self._pid = os.getpid()
+        self.was_ours = was_ours
 
     @classmethod
     def acquire(cls, path: str, timeout_s: float | None = 0.0) -> FileLock:
@@ -51,8 +52,7 @@ class FileLock(WriterLock):
         while True:
             fd = _try_lock(path)
             if fd is not None:
-                _leave_note(fd)
-                return cls(fd)
+                return cls(fd, _leave_note(fd))
             left_s = wait_s if deadline is None else deadline - time.monotonic()
             if left_s <= 0:
                 raise _locked(path, timeout_s)
@@ -92,15 +92,20 @@ def _try_lock(path: str) -> int | None:
     return None
 
 
-def _leave_note(fd: int) -> None:
-    # Only for messages: a full disk must not keep a writer out who might come to free space.
+def _leave_note(fd: int) -> bool:
+    """Write into the file who holds the lock. Returns whether this process was the last holder, too."""
+    # A full disk must not keep a writer out who might come to free space.
     import socket
 
+    note = f"{os.getpid()} {socket.gethostname()}\n".encode()
     with contextlib.suppress(OSError):
         if os.fstat(fd).st_nlink > 1:  # perhaps somebody else's file: it is locked, and left as it is
-            return
+            return False
+        if os.pread(fd, _NOTE_LENGTH, 0) == note:
+            return True
         os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
+        os.pwrite(fd, note, 0)
+    return False
 
 
 def _locked(path: str, timeout_s: float | None) -> LockedError:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
+from ngramdb.caching import cached_property
 from ngramdb.errors import BindError, CorruptionError
 from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
@@ -235,8 +236,12 @@ class Manifest:
             | (KEPT_VERSIONS if self.kept else 0)
         )
 
-    def files(self) -> dict[str, FileRef]:
+    def files(self) -> Mapping[str, FileRef]:
         """Every file that this version and those kept by name need, by name (corpora may share files)."""
+        return self._files
+
+    @cached_property
+    def _files(self) -> dict[str, FileRef]:
         corpora = (corpus for one in (self, *self.kept.values()) for corpus in one.corpora.values())
         return {ref.name: ref for corpus in corpora for ref in corpus.files()}
 

@@ -17,24 +17,30 @@ from ngramdb.formats import MARKER
 
 
 def collect_orphans(
-    directory: Directory, newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
-) -> list[str]:
-    """Remove orphans and return their names.
+    directory: Directory,
+    newest: Manifest,
+    read_older: Callable[[], Iterator[Manifest]],
+    files: set[str] | None = None,
+) -> tuple[list[str], bool]:
+    """Remove orphans. Returns their names, and True unless one could not be removed.
 
     Parameters
     ----------
     newest : the newest version.
-    read_older : the other kept versions, newest first; read only as far as there are files to account
+    read_older : the other kept versions, oldest first; read only as far as there are files to account
         for.
+    files : data files that may be orphans; None looks at all files of the database, temporary ones included
     Failures to remove a file are passed over: the next writer tries again.
-    Cost: listing the folders; in the common case no file is read.
+    Cost: listing the folders without `files`; in the common case no file is read.
     """
-    files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
-    orphans = _unreferenced(files, newest, read_older)
-    for prefix in (f"{MANIFESTS}/", f"{MARKER}."):
-        orphans |= {name for name in directory.list(prefix) if is_temporary(name)}
+    temporary = set()
+    if files is None:
+        files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
+        for prefix in (f"{MANIFESTS}/", f"{MARKER}."):
+            temporary |= {name for name in directory.list(prefix) if is_temporary(name)}
+    orphans = temporary | _unreferenced(files, newest, read_older)
     if not orphans:
-        return []
+        return [], True
     removed = []
     with contextlib.suppress(OSError):
         # A manifest that was taken back may still be there after a power failure, and refer to these files,
@@ -44,7 +50,7 @@ def collect_orphans(
             with contextlib.suppress(OSError):
                 directory.remove(name)
                 removed.append(name)
-    return removed
+    return removed, len(removed) == len(orphans)
 
 
 def _unreferenced(

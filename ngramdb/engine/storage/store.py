@@ -81,6 +81,8 @@ class Store:
         self.keep_versions = DEFAULT_KEEP_VERSIONS
         # The oldest of the versions beyond those that was in use when it was to go.
         self._in_use: int | None = None
+        # The last transaction; None if files may be left behind that no version needs.
+        self._last: Transaction | None = None
         #: Says when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
@@ -227,9 +229,13 @@ class Store:
             with self._tidying:
                 lock = self.directory.lock_writer(timeout_s)
             try:
-                return Transaction(
-                    self.directory, lock, self._prepare_to_write(), self.database_id, self._adopt
+                last, self._last = self._last, None
+                is_clean = lock.was_ours and last is not None and last.is_clean
+                manifest, is_clean = self._prepare_to_write(is_clean)
+                self._last = Transaction(
+                    self.directory, lock, manifest, self.database_id, self._adopt, is_clean
                 )
+                return self._last
             except BaseException:
                 lock.release()
                 raise
@@ -349,17 +355,22 @@ class Store:
             raise StorageError(f"{path}: the database has been closed; open it again", path=path)
         return self._state
 
-    def _prepare_to_write(self) -> Manifest:
-        """With the lock held: the newest version, after making sure that this program may succeed it."""
-        loaded = self._load_newest().loaded
+    def _prepare_to_write(self, is_clean: bool) -> tuple[Manifest, bool]:
+        """With the lock held: the newest version, after making sure that this program may succeed it.
+
+        Unless the database `is_clean`, orphans are removed; listing all files takes as long as writing a
+        small one. Returns also whether it is clean now.
+        """
+        if self.directory.has_locks:
+            self.refresh()
+        else:
+            self._load_newest()
+        loaded = self._current().loaded
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
-        if self.directory.has_locks:
-            removed = self._collect_orphans(loaded.manifest)
-            if removed:
-                message = "repaired %s: removed %d files that an interrupted writer left"
-                logs.record(logs.WARNING, message, self.directory.description, len(removed))
-        return loaded.manifest
+        if self.directory.has_locks and not is_clean:
+            is_clean = self._collect_orphans(loaded.manifest, list_versions(self.directory))
+        return loaded.manifest, is_clean
 
     def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
         for version in versions:
@@ -425,6 +436,8 @@ class Store:
                     if self.directory.is_held(manifest_name(self._in_use)):
                         return False
                 lock = self.directory.lock_writer(0.0)
+                if not lock.was_ours:
+                    self._last = None
                 try:
                     self._let_go()
                 finally:
@@ -441,27 +454,38 @@ class Store:
         Failures are passed over: the next writer tries again.
         """
         self._in_use = None
+        last, self._last = self._last, None  # unless all goes well
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
+            files: set[str] | None = set()
             for i, version in enumerate(beyond):
                 # Only oldest first, so one that is still read keeps those after it.
                 if self.directory.is_held(manifest_name(version)):
                     self._in_use = version
+                    beyond = beyond[:i]
                     break
                 if i > 0:  # after a crash, too, none shall be there without those after it
                     self.directory.sync_folder(MANIFESTS)
+                files = self._with_files_of(version, files)
                 self.directory.remove(manifest_name(version))
                 self._known.pop(version, None)
-            if beyond:
-                self._collect_orphans(self.manifest)
+            if not beyond or self._collect_orphans(self.manifest, versions[len(beyond) :], files):
+                self._last = last
 
-    def _collect_orphans(self, newest: Manifest) -> list[str]:
-        def read_older() -> Iterator[Manifest]:
-            versions = list_versions(self.directory)
-            yield from self._read_versions([v for v in reversed(versions) if v != newest.version])
+    def _with_files_of(self, version: int, files: set[str] | None) -> set[str] | None:
+        """The files and those of a version; None if its manifest is damaged: any file may be its own."""
+        with contextlib.suppress(CorruptionError):
+            return None if files is None else files | self._read_version(version).files().keys()
+        return None
 
-        return collect_orphans(self.directory, newest, read_older)
+    def _collect_orphans(self, newest: Manifest, versions: list[int], files: set[str] | None = None) -> bool:
+        older = [version for version in versions if version != newest.version]
+        removed, is_clean = collect_orphans(self.directory, newest, lambda: self._read_versions(older), files)
+        if files is None and removed:
+            message = "repaired %s: removed %d files that an interrupted writer left"
+            logs.record(logs.WARNING, message, self.directory.description, len(removed))
+        return is_clean
 
     def _load_newest(self) -> _State:
         """Make the newest version on disk the current one; returns the old state if nothing changed."""
@@ -520,7 +544,7 @@ class Store:
         )
         self._state = state
         self._known[loaded.manifest.version] = loaded
-        while len(self._known) > self.keep_versions:
+        while len(self._known) > self.keep_versions + 1:  # the one beyond is about to be removed
             del self._known[min(self._known)]
         needed = loaded.manifest.files()
         for name in list(self._containers):

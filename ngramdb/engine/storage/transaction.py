@@ -30,7 +30,8 @@ class Transaction:
     """The right to write, from `Store.begin` to the end of the `with` block.
 
     It may commit several times; what was not committed by the end of the block is removed. `manifest` is the
-    version that the next commit succeeds. For one thread at a time.
+    version that the next commit succeeds. For one thread at a time. `is_clean` unless files were left behind
+    that no version needs.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class Transaction:
         manifest: Manifest,
         database_id: str,
         on_commit: Callable[[LoadedVersion], None],
+        is_clean: bool = True,
     ) -> None:
         self.manifest = manifest
+        self.is_clean = is_clean
         self._directory = directory
         self._lock = lock
         self._database_id = database_id
@@ -168,8 +171,7 @@ class Transaction:
             write_version(directory, temp, manifest, self._database_id)
             self._publish(temp, final)
         except Exception:
-            with contextlib.suppress(OSError):
-                directory.remove(temp)
+            self._remove(temp)
             raise
         identity = None
         # The commit is done. Without an identity the store reads the manifest again, and that is all.
@@ -243,9 +245,16 @@ class Transaction:
             if file is not None:
                 with contextlib.suppress(StorageError):
                     file.close()
-            if not self._may_be_referenced:
-                with contextlib.suppress(OSError):
-                    self._directory.remove(name)
+            if self._may_be_referenced:
+                self.is_clean = False
+            else:
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        try:
+            self._directory.remove(name)
+        except OSError:
+            self.is_clean = False
 
 
 class _NewFile(WritableFile):

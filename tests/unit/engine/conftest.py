@@ -11,6 +11,7 @@ from changes import load_documents
 
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
@@ -61,8 +62,8 @@ def narrow_tokenizer(tmp_path):
 class Database:
     """A store in memory with corpora that are loaded straight through the writer."""
 
-    def __init__(self):
-        self.directory = MemoryDirectory()
+    def __init__(self, directory=None):
+        self.directory = MemoryDirectory() if directory is None else directory
         self.store = Store.open(self.directory)
 
     def create(self, name="c", tokenizer="tokens"):
@@ -101,6 +102,11 @@ def document(content, **metadata):
 @pytest.fixture
 def database():
     return Database()
+
+
+@pytest.fixture
+def faulty_database():
+    return Database(FaultyDirectory())
 
 
 @pytest.fixture

@@ -47,9 +47,12 @@ def test_nothing_is_merged_where_there_is_nothing():
     assert next_merge([5], HUGE) is None
 
 
-def test_tiny_segments_are_merged_at_once():
-    assert settle([1, 1]) == ([2], 2)
-    assert settle([FLOOR - 1, 1])[0] == [FLOOR]
+def test_tiny_segments_wait_until_there_are_enough():
+    assert settle([FLOOR - 3, 1, 1]) == ([FLOOR - 3, 1, 1], 0)
+    assert settle([1] * FAN_IN) == ([FAN_IN], FAN_IN)
+    assert settle([FLOOR - 3, 1, 1, 1]) == ([FLOOR], FLOOR)
+    # More than tiny together: one is worth it.
+    assert settle([FLOOR, 1, FLOOR // RATIO])[0] == [FLOOR + 1 + FLOOR // RATIO]
 
 
 def test_a_small_segment_waits_behind_one_many_times_its_size():
@@ -77,7 +80,7 @@ def test_many_equal_commits_leave_few_segments_and_cost_n_log_n(size):
     tiers = math.log(max(total / SMALL, 1), FAN_IN) + 1
     assert len(sizes) <= 3 + FAN_IN * tiers
     if total <= SMALL:
-        assert len(sizes) <= 3
+        assert len(sizes) < 3 + FAN_IN
     # What lies below the floor costs that much a commit at most.
     assert work <= n * FLOOR + total * (2 + RATIO) * math.log2(max(total / FLOOR, 2))
 
@@ -174,6 +177,7 @@ def test_files_that_are_appended_to_each_other_leave_logarithmically_many():
     for _ in range(1000):
         sizes.append(10)
         start = next_append_merge(sizes)
+        assert start is None or len(sizes) - start >= FAN_IN
         if start is not None:
             work += sum(sizes[start:])
             sizes[start:] = [sum(sizes[start:])]

@@ -93,6 +93,24 @@ def test_one_document_appends_are_the_same_as_one_load(database):
     assert database.view("each").entry.next_doc_id == 25
 
 
+def test_appending_a_document_starts_no_thread_and_writes_three_files(faulty_database, monkeypatch):
+    database, directory = faulty_database, faulty_database.directory
+    database.create(tokenizer="words")
+    started = []
+    monkeypatch.setattr(threading.Thread, "start", started.append)
+    syncs, merges = [], 0
+    for i in range(40):
+        directory.operations.clear()
+        before = len(database.view().segments)
+        database.load([f"the number {i}"], auto_compact=True)
+        merges += len(database.view().segments) <= before
+        syncs.append(sum(operation.startswith("sync ") for operation in directory.operations))
+    assert not started
+    # The segment, the words and the manifest; also a merged segment and vocabulary, once for every three.
+    assert sorted(set(syncs)) == [3, 5] and merges == syncs.count(5) <= 40 / 3
+
+
+@pytest.mark.parametrize("batch_documents", [1, 2, 8192])
 @pytest.mark.parametrize(
     ("lengths", "segment_tokens", "expected"),
     [
@@ -109,7 +127,6 @@ def test_one_document_appends_are_the_same_as_one_load(database):
         ([1, 1, 1], 1, [[1], [1], [1]]),
     ],
 )
-@pytest.mark.parametrize("batch_documents", [1, 2, 8192])
 def test_segments_end_where_they_are_full(
     database, monkeypatch, lengths, segment_tokens, expected, batch_documents
 ):

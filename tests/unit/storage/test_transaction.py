@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.engine.storage.manifest import FileRef
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument, StorageError
@@ -123,7 +126,7 @@ def test_the_next_writer_removes_what_crashes_left_and_nothing_else(store, write
     for name in orphans + foreign:
         file = store.directory.create(name)
         file.close()
-    with store.begin():
+    with Store.open(store.directory).begin():  # as another process would
         left = store.directory.list()
     assert not set(orphans) & set(left)
     assert set(foreign) <= set(left)
@@ -154,3 +157,52 @@ def test_files_of_segments_of_other_kinds_are_verified_whatever_their_letters(st
         entry = replace(writes.segment(transaction, letters="OTHR"), kind="other")
         transaction.commit({"wiki": writes.corpus(entry)}, "a segment of another kind")
     assert list(store.check()) == []
+
+
+def searches(directory):
+    """How often a writer has listed the segments to look for orphans."""
+    return directory.operations.count("list segments/")
+
+
+def test_a_writer_looks_for_orphans_once_but_again_if_some_may_be_left(writes):
+    directory = FaultyDirectory()
+    store = Store.open(directory)
+    for i in range(5):
+        writes.commit(store, b"%d" % i)
+    assert searches(directory) == 1
+    with store.begin() as transaction:
+        writes.segment(transaction, b"not committed")
+        directory.fail_next()  # removing its file
+    assert len(data_files(store)) == 6
+    writes.commit(store, b"5")
+    assert len(data_files(store)) == 6
+    n = searches(directory)
+    writes.commit(store, b"6")
+    assert searches(directory) == n
+
+
+def test_a_writer_removes_what_another_process_left(tmp_path, writes):
+    store = Store.open(RealDirectory(tmp_path / "db"))
+    writes.commit(store, b"one")
+    killed = (
+        "import os, sys; from ngramdb.engine.storage.directory import RealDirectory; "
+        "from ngramdb.engine.storage.store import Store; "
+        "transaction = Store.open(RealDirectory(sys.argv[1])).begin(); "
+        "transaction.create_file('segments', 'segment'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(tmp_path / "db")], check=True)
+    assert len(data_files(store)) == 2
+    writes.commit(store, b"two")
+    assert writes.payloads(store) == [b"one", b"two"] and len(data_files(store)) == 2
+
+
+def test_old_versions_go_with_their_files_without_a_look_at_all_files(writes):
+    directory = FaultyDirectory()
+    store = Store.open(directory)
+    store.keep_versions = 2
+    for i in range(6):
+        with store.begin() as transaction:
+            segment = writes.segment(transaction, b"%d" % i)
+            transaction.commit({"wiki": writes.corpus(segment)}, "replace")
+    assert len(data_files(store)) == 2
+    assert searches(directory) == 1

@@ -89,7 +89,12 @@ class WritableFile(ABC):
 
 
 class WriterLock(ABC):
-    """The right to write, held until `release`. Ends with the process, however that ends."""
+    """The right to write, held until `release`. Ends with the process, however that ends.
+
+    `was_ours`: the last writer was this process, so no other one can have left files behind since.
+    """
+
+    was_ours = False
 
     @abstractmethod
     def release(self) -> None:

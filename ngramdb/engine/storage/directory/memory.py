@@ -46,6 +46,8 @@ class MemoryFile(WritableFile):
 class MemoryLock(WriterLock):
     """The writer's lock of a directory in memory."""
 
+    was_ours = True
+
     def __init__(self, lock: threading.Lock) -> None:
         self._lock: threading.Lock | None = lock
 
