@@ -349,6 +349,7 @@ class Database:
             timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
             self._n_writing += 1
             self.store.keep_versions = self.settings.keep_versions
+            self.store.synced = self.settings.durability == "full"
             try:
                 yield timeout_s
             except DatabaseGone:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngramdb import notebook
 from ngramdb.engine.changes.machine import memory_bytes
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
-from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, PREWARM
+from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREWARM
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import DEFAULT_MATCH, MATCHES
 from ngramdb.lazy import lazy_module
@@ -82,6 +82,10 @@ def _match(name: str, value: Any) -> Value:
 
 def _prewarm(name: str, value: Any) -> Value:
     return str(OptionType(str, "", choices=PREWARM).check(name, value))
+
+
+def _durability(name: str, value: Any) -> Value:
+    return str(OptionType(str, "", choices=DURABILITY).check(name, value))
 
 
 def rules() -> tuple[str, ...]:
@@ -156,6 +160,13 @@ SETTINGS: dict[str, Setting] = {
             "names",
             "planner rules that are not used; answers stay the same",
             _rules,
+        ),
+        Setting(
+            "durability",
+            lambda: DURABILITY[0],
+            "string",
+            "full (commits survive a crash of the machine) or normal (such a crash loses the last ones)",
+            _durability,
         ),
         Setting(
             "far_index",
@@ -354,6 +365,11 @@ class Settings(Mapping[str, Value]):
     def keep_versions(self) -> int:
         """How many versions a commit leaves."""
         return int(self._values["keep_versions"])
+
+    @property
+    def durability(self) -> str:
+        """A value of DURABILITY: commits are synced or not."""
+        return str(self._values["durability"])
 
     @property
     def memory_limit(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import random
 from dataclasses import replace
@@ -321,3 +322,102 @@ def test_a_commit_whose_outcome_is_open_says_so(writes):
             assert ("shows when the database is opened again" in str(error)) >= visible
             assert ("version 1 stays in force" in str(error)) <= (not visible)
     assert messages == {True, False}
+
+
+def unsynced_commits(directory, writes, n, keep_versions):
+    """Commits "1", "2", … without sync; yields after each of them, and at last once the store is closed."""
+    store = Store.open(directory)
+    store.synced, store.keep_versions = False, keep_versions
+    for i in range(1, n + 1):
+        writes.commit(store, b"%d" % i)
+        yield i
+    store.close()
+    yield n
+
+
+@pytest.mark.parametrize("keep_versions", [1, 2, 100])
+def test_a_crash_after_commits_without_sync_leaves_one_of_the_last_versions(keep_versions, writes):
+    n = 4
+    states = [[b"old", *(b"%d" % i for i in range(1, done + 1))] for done in range(n + 1)]
+    plain = FaultyDirectory(committed(writes, [b"old"]))
+    assert list(unsynced_commits(plain, writes, n, keep_versions)) == [1, 2, 3, 4, 4]
+    found = set()
+    for k in range(1, len(plain.operations) + 1):
+        directory = FaultyDirectory(committed(writes, [b"old"]), crash_at=k)
+        done = 0
+        with contextlib.suppress(SimulatedCrash):
+            for returned in unsynced_commits(directory, writes, n, keep_versions):
+                done = returned
+        for after in restarts(directory):
+            found.add((done, len(state_of(after, writes)) - 1))
+            check_restart(after, states[max(done - keep_versions, 0) : done + 2], writes)
+    assert any(kept < done for done, kept in found) or keep_versions == 1
+    assert any(kept == done > 0 for done, kept in found)
+
+
+def test_a_process_that_is_killed_after_commits_without_sync_loses_nothing(writes):
+    directory = FaultyDirectory(committed(writes, [b"old"]))
+    commits = unsynced_commits(directory, writes, 3, 100)
+    next(commits), next(commits)
+    assert state_of(directory, writes) == [b"old", b"1", b"2"]
+    # The next writer syncs what is there before its own commit.
+    writes.commit(Store.open(directory), b"synced")
+    for after in restarts(directory):
+        assert not after.exists("UNSYNCED")
+        check_restart(after, [[b"old", b"1", b"2", b"synced"]], writes)
+
+
+def test_commits_without_sync_are_durable_once_the_store_is_closed(writes):
+    directory = FaultyDirectory(committed(writes, [b"old"]))
+    assert len(list(unsynced_commits(directory, writes, 3, 100))) == 4
+    for after in restarts(directory):
+        check_restart(after, [[b"old", b"1", b"2", b"3"]], writes)
+
+
+def test_commits_without_sync_sync_nothing(writes):
+    directory = FaultyDirectory(committed(writes, [b"old"]))
+    commits = unsynced_commits(directory, writes, 3, 100)
+    next(commits)
+    n = len(directory.operations)
+    next(commits), next(commits)
+    assert not [operation for operation in directory.operations[n:] if operation.startswith("sync")]
+
+
+def test_a_failed_sync_of_earlier_commits_is_not_tried_again(writes):
+    def run(directory):
+        store = Store.open(directory)
+        store.synced = False
+        writes.commit(store, b"1")
+        store.synced = True
+        writes.commit(store, b"2")
+        return store
+
+    plain = FaultyDirectory(committed(writes, [b"old"]))
+    run(plain)
+    mark = plain.operations.index("sync_folder ")
+    sync = next(
+        i for i, name in enumerate(plain.operations) if i > mark and name.startswith("sync segments/")
+    )
+    directory = FaultyDirectory(committed(writes, [b"old"]), fail_at=sync + 1)
+    with pytest.raises(StorageError, match="begin to write") as caught:
+        run(directory)
+    assert isinstance(caught.value.__cause__, OSError)
+    for after in restarts(directory):
+        check_restart(after, [[b"old"], [b"old", b"1"]], writes)
+
+
+def test_a_writer_whose_sync_failed_writes_no_more(writes):
+    directory = FaultyDirectory(committed(writes, [b"old"]))
+    store = Store.open(directory)
+    store.synced = False
+    writes.commit(store, b"1")
+    store.synced = True
+
+    def fail(name):
+        raise OSError(errno.EIO, "no")
+
+    directory.sync_file = fail
+    for message in ("begin to write", "copy the database elsewhere"):
+        with pytest.raises(StorageError, match=message):
+            writes.commit(store, b"2")
+    assert writes.payloads(store) == [b"old", b"1"]

@@ -184,7 +184,7 @@ def _tier(size: int) -> int:
 def next_append_merge(sizes: Sequence[int]) -> int | None:
     """For files that are only ever appended to each other: from which one on they become one; None for none.
 
-    At least FAN_IN become one. Sizes then fall by half, but for those that wait, so that a thousand files
+    At least FAN_IN become one. Sizes then fall by half, except for those that wait, so that a thousand files
     leave about ten, and each byte is rewritten O(log n) times.
     """
     total, start = 0, len(sizes)

@@ -10,6 +10,7 @@ from ngramdb.formats import MARKER
 MARKER_KIND = "ROOT"
 MANIFEST_KIND = "MNFT"
 LOCK = "LOCK"
+UNSYNCED = "UNSYNCED"
 MANIFESTS = "manifests"
 SEGMENTS = "segments"
 #: Folders of data files, and the kind of container that each of them holds (native segments, in that folder).
@@ -19,7 +20,7 @@ KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits
 DEFAULT_CACHE_LIMIT = 20 << 30
 
 _MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
-_TEMPORARY = re.compile(rf"(?:{MARKER}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
+_TEMPORARY = re.compile(rf"(?:{MARKER}|{UNSYNCED}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
 _DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
 
 

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from ngramdb.engine.storage.directory.base import Directory
-from ngramdb.engine.storage.layout import KINDS, MANIFESTS, is_data_file, is_temporary
+from ngramdb.engine.storage.layout import KINDS, MANIFESTS, UNSYNCED, is_data_file, is_temporary
 from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import StorageError
 from ngramdb.formats import MARKER
@@ -36,7 +36,7 @@ def collect_orphans(
     temporary = set()
     if files is None:
         files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
-        for prefix in (f"{MANIFESTS}/", f"{MARKER}."):
+        for prefix in (f"{MANIFESTS}/", f"{MARKER}.", f"{UNSYNCED}."):
             temporary |= {name for name in directory.list(prefix) if is_temporary(name)}
     orphans = temporary | _unreferenced(files, newest, read_older)
     if not orphans:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 from ngramdb import logs
+from ngramdb.engine.storage import unsynced
+from ngramdb.engine.storage.checking import CheckFinding, findings
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
-from ngramdb.engine.storage.directory.base import Directory, split_name
-from ngramdb.engine.storage.layout import KINDS, MANIFESTS, MARKER_KIND, SEGMENTS, manifest_name
+from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.layout import MANIFESTS, UNSYNCED, manifest_name
 from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.engine.storage.orphans import collect_orphans
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
@@ -28,6 +28,7 @@ from ngramdb.errors import (
     BindError,
     CorruptionError,
     DatabaseGone,
+    LockedError,
     NotADatabase,
     ReadOnlyError,
     StorageError,
@@ -44,16 +45,11 @@ DEFAULT_KEEP_VERSIONS = 100
 #: When an index is read into memory: once it is in use, if it fits; with the first question; never.
 PREWARM = ("auto", "on", "off")
 
+#: Values of the setting: commits are synced, or not (`unsynced`).
+DURABILITY = ("full", "normal")
+
 #: How often the newest manifest may vanish between listing and opening it before that is an error.
 _TRIES = 20
-
-
-class CheckFinding(NamedTuple):
-    """One thing that is wrong: in which file, at which byte (where that is known), and what."""
-
-    file: str
-    offset: int | None
-    message: str
 
 
 class _State(NamedTuple):
@@ -83,6 +79,8 @@ class Store:
         self._in_use: int | None = None
         # The last transaction; None if files may be left behind that no version needs.
         self._last: Transaction | None = None
+        self._durability = unsynced.Durability(directory, marker.database_id)
+        self._has_unsynced = False
         #: Says when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
@@ -113,8 +111,32 @@ class Store:
         """32 hexadecimal digits that were drawn when the database was made."""
         return self._marker.database_id
 
+    @property
+    def synced(self) -> bool:
+        """If True, commits are durable when they return (`unsynced`)."""
+        return self._durability.synced
+
+    @synced.setter
+    def synced(self, value: bool) -> None:
+        self._durability.synced = value
+
     def close(self) -> None:
-        """Release all files. Containers and arrays that were handed out stay valid while they are used."""
+        """Release all files. Containers and arrays that were handed out stay valid while they are used.
+
+        Commits that were not synced are made durable, unless another writer is at work. Raises StorageError.
+        """
+        try:
+            if self._has_unsynced and not self._closed:
+                self._make_durable()
+        finally:
+            self._close()
+
+    def _make_durable(self) -> None:
+        with contextlib.suppress(LockedError, DatabaseGone):
+            self.synced = True
+            self.begin().close()
+
+    def _close(self) -> None:
         self._closed = True
         self._containers = {}
         self._state = None  # others may remove the version now, if nobody else reads it
@@ -161,11 +183,15 @@ class Store:
         self._containers = {}
         return True
 
+    def listed_versions(self) -> list[int]:
+        """The versions that are kept, oldest first, without reading them."""
+        return self._durability.versions()
+
     def versions(self) -> list[Manifest]:
         """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
         found = {one.version: one for one in self.manifest.kept.values()}
         with storage_errors("list the versions", self.directory.description), self._while_there():
-            listed = list_versions(self.directory)
+            listed = self._durability.versions()
             for version in listed:
                 # One that a writer removes meanwhile is no longer kept.
                 with contextlib.suppress(FileNotFoundError):
@@ -186,7 +212,7 @@ class Store:
             named = current.kept_version(number)
             if named is not None:
                 return named
-            kept = list_versions(self.directory)
+            kept = self._durability.versions()
         span = f"{kept[0]} to {kept[-1]}" if len(kept) > 1 else str(kept[0]) if kept else "none"
         named_too = "".join(f", {one.version} ({name})" for name, one in current.kept.items())
         raise BindError(
@@ -210,7 +236,7 @@ class Store:
             return container
         # Two threads may both open the file; one of the two containers is kept.
         with self._while_there():
-            opened = self._open(ref.name, kind, ref.info)
+            opened = self.open_file(ref.name, kind, ref.info)
         return self._containers.setdefault(ref.name, opened) if container is None else opened
 
     def begin(self, timeout_s: float | None = 0.0) -> Transaction:
@@ -232,8 +258,15 @@ class Store:
                 last, self._last = self._last, None
                 is_clean = lock.was_ours and last is not None and last.is_clean
                 manifest, is_clean = self._prepare_to_write(is_clean)
+                is_synced = self._durability.is_synced
                 self._last = Transaction(
-                    self.directory, lock, manifest, self.database_id, self._adopt, is_clean
+                    self.directory,
+                    lock,
+                    manifest,
+                    self.database_id,
+                    self._adopt,
+                    is_clean,
+                    is_synced,
                 )
                 return self._last
             except BaseException:
@@ -247,60 +280,13 @@ class Store:
         Yields what is wrong and raises nothing; a sound database yields nothing.
         Cost: reads the whole database once.
         """
-        for name, verify in self._verifications():
-            try:
-                verify()
-            except CorruptionError as error:
-                yield CheckFinding(name, error.offset, str(error))
-            except (StorageError, OSError) as error:
-                yield CheckFinding(name, None, str(error))
+        return findings(self)
 
-    def _verifications(self) -> Iterator[tuple[str, Callable[[], object]]]:
-        """Every file's name, and a function that raises if something is wrong with it."""
-        yield MARKER, lambda: self._open(MARKER, MARKER_KIND, None).verify()
-        manifest = self.manifest
-        versions = {manifest.version}
-        with contextlib.suppress(OSError):  # then the newest is all that we know of
-            versions.update(list_versions(self.directory))
-        for version in sorted(versions):
-            yield manifest_name(version), partial(self._verify_version, version, version == manifest.version)
-        for before, after in pairwise(sorted(versions)):
-            if after > before + 1:
-                yield manifest_name(before + 1), partial(self._verify_hole, before, after)
-        for ref in manifest.files().values():
-            yield ref.name, partial(self._verify, ref)
+    def open_file(self, name: str, kind: str | None, info: FileInfo | None) -> Container:
+        """Open a file that the database needs, whether it was opened before or not.
 
-    def _verify_version(self, version: int, is_needed: bool) -> None:
-        try:
-            read_version(self.directory, version, self.database_id)
-        except FileNotFoundError:
-            if is_needed:
-                raise
-            # A writer has removed it meanwhile.
-
-    def _verify_hole(self, before: int, after: int) -> None:
-        """Raise when the versions in between are gone: only the oldest ones expire."""
-        name = manifest_name(before + 1)
-        # In this order: if the older one is there after the other was missed, no writer has removed that.
-        if self.directory.exists(name) or not self.directory.exists(manifest_name(before)):
-            return
-        path = self.directory.path_of(name)
-        if after == before + 2:
-            gone, what = f"the manifest of version {before + 1} is gone", "it"
-        else:
-            gone, what = f"the manifests of versions {before + 1} to {after - 1} are gone", "them"
-        raise StorageError(
-            f"{path}: {gone}, though the older version {before} is kept; restore {what} from a backup",
-            path=path,
-        )
-
-    def _verify(self, ref: FileRef) -> None:
-        # Opened afresh: a file that was replaced since it was first opened must be found too. The letters of
-        # a segment's file are those of its kind, which are compared when the segment is opened.
-        folder = split_name(ref.name)[0]
-        self._open(ref.name, None if folder == SEGMENTS else KINDS[folder], ref.info).verify()
-
-    def _open(self, name: str, kind: str | None, info: FileInfo | None) -> Container:
+        Raises CorruptionError, StorageError.
+        """
         path = self.directory.path_of(name)
         try:
             buffer, source = self.directory.open_parts(name)
@@ -362,7 +348,10 @@ class Store:
         small one. Returns also whether it is clean now.
         """
         if self.directory.has_locks:
+            settled = self._durability.prepare(self.keep_versions)
             self.refresh()
+            if settled:
+                self._let_go()
         else:
             self._load_newest()
         loaded = self._current().loaded
@@ -439,7 +428,8 @@ class Store:
                 if not lock.was_ours:
                     self._last = None
                 try:
-                    self._let_go()
+                    if not self.directory.exists(UNSYNCED):
+                        self._let_go()
                 finally:
                     lock.release()
         finally:
@@ -491,7 +481,7 @@ class Store:
         """Make the newest version on disk the current one; returns the old state if nothing changed."""
         with self._loading:
             for _ in range(_TRIES):
-                versions = list_versions(self.directory)
+                versions = self._durability.versions()
                 if not versions:
                     break
                 try:
@@ -530,8 +520,16 @@ class Store:
         """Take over a version that a transaction of this store has committed."""
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
-        if self.directory.has_locks:
-            self._let_go()
+        if self._durability.is_synced:
+            self._has_unsynced = False
+            if self.directory.has_locks:
+                self._let_go()
+            return
+        self._has_unsynced = True
+        # The commit is done; a failure is reported to the next writer.
+        with contextlib.suppress(OSError, StorageError):
+            if self._durability.prepare(self.keep_versions):
+                self._let_go()
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state

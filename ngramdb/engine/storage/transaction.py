@@ -17,7 +17,14 @@ from types import TracebackType
 from ngramdb import logs
 from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.storage.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
+from ngramdb.engine.storage.layout import (
+    KINDS,
+    MANIFESTS,
+    UNSYNCED,
+    manifest_name,
+    new_data_name,
+    temporary_name,
+)
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
@@ -42,9 +49,11 @@ class Transaction:
         database_id: str,
         on_commit: Callable[[LoadedVersion], None],
         is_clean: bool = True,
+        synced: bool = True,
     ) -> None:
         self.manifest = manifest
         self.is_clean = is_clean
+        self._synced = synced
         self._directory = directory
         self._lock = lock
         self._database_id = database_id
@@ -75,7 +84,7 @@ class Transaction:
         name = new_data_name(folder, suffix)
         path = self._directory.path_of(name)
         with storage_errors("create the file", path):
-            file = _NewFile(self._directory.create(name), path)
+            file = _NewFile(self._directory.create(name), path, self._synced)
         self._files[name] = file
         return name, file
 
@@ -88,6 +97,8 @@ class Transaction:
         name = new_data_name(folder, ref.name.rpartition(".")[2])
         with storage_errors("take in the file", source.path_of(ref.name)):
             self._directory.take_in(name, source, ref.name)
+            if self._synced and source.exists(UNSYNCED):
+                self._directory.sync_file(name)
         self._files[name] = None
         return FileRef(name, ref.size, ref.crc)
 
@@ -101,6 +112,7 @@ class Transaction:
 
         `action` describes what was done, in a few words. `kept` are the versions that are kept by name; None
         for those of the version before. New files that it does not refer to are removed.
+        In a transaction that is not `synced`, it survives only the end of the process (`unsynced`).
         Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
         taking back the new one fails too is the outcome open; the message states this, and either version is
@@ -163,12 +175,13 @@ class Transaction:
 
     def _write(self, manifest: Manifest) -> LoadedVersion:
         directory = self._directory
-        for folder in sorted({split_name(name)[0] for name in self._files}):
-            directory.sync_folder(folder)
+        if self._synced:
+            for folder in sorted({split_name(name)[0] for name in self._files}):
+                directory.sync_folder(folder)
         final = manifest_name(manifest.version)
         temp = temporary_name(final)
         try:
-            write_version(directory, temp, manifest, self._database_id)
+            write_version(directory, temp, manifest, self._database_id, self._synced)
             self._publish(temp, final)
         except Exception:
             self._remove(temp)
@@ -202,7 +215,8 @@ class Transaction:
             self._retract(final)
             raise
         try:
-            self._directory.sync_folder(MANIFESTS)
+            if self._synced:
+                self._directory.sync_folder(MANIFESTS)
         except BaseException:
             self._retract(final)
             raise
@@ -260,9 +274,10 @@ class Transaction:
 class _NewFile(WritableFile):
     """A file of a transaction: explains the system's errors, and knows whether it is finished."""
 
-    def __init__(self, file: WritableFile, path: str) -> None:
+    def __init__(self, file: WritableFile, path: str, is_synced: bool) -> None:
         self._file = file
         self._path = path
+        self._is_synced = is_synced
         self._synced = False
         self._closed = False
 
@@ -276,8 +291,9 @@ class _NewFile(WritableFile):
             self._file.write(data)
 
     def sync(self) -> None:
-        with storage_errors("write the file to the device", self._path):
-            self._file.sync()
+        if self._is_synced:
+            with storage_errors("write the file to the device", self._path):
+                self._file.sync()
         self._synced = True
 
     def ahead(self, offset: int) -> Ahead | None:

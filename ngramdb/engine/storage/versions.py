@@ -63,14 +63,16 @@ def read_version(directory: Directory, version: int, database_id: str) -> Loaded
     return LoadedVersion(manifest, name, identity, container.writer_flags)
 
 
-def write_version(directory: Directory, name: str, manifest: Manifest, database_id: str) -> None:
-    """Write a manifest to a new file `name`; its contents are durable on return, its name is not."""
+def write_version(
+    directory: Directory, name: str, manifest: Manifest, database_id: str, synced: bool = True
+) -> None:
+    """Write a manifest to a new file `name`; its content is durable on return if `synced`, not its name."""
     file = directory.create(name)
     try:
         writer = ContainerWriter(
             file, MANIFEST_KIND, reader_flags=manifest.flags, writer_flags=manifest.writer_flags
         )
         writer.add(_SECTION, manifest.to_json())
-        writer.finish({"database": database_id})
+        writer.finish({"database": database_id}, synced)
     finally:
         file.close()

@@ -203,8 +203,8 @@ class ContainerWriter:
 
         return tempfile.TemporaryFile()
 
-    def finish(self, properties: Mapping[str, Any] | None = None) -> FileInfo:
-        """Write the table of contents, the checksums and the footer; sync and close the file.
+    def finish(self, properties: Mapping[str, Any] | None = None, synced: bool = True) -> FileInfo:
+        """Write the table of contents, the checksums and the footer; sync it if `synced`, and close the file.
 
         `properties` is any JSON object. Returns what a later reader passes as `expect`.
         """
@@ -229,7 +229,8 @@ class ContainerWriter:
         )
         crc = zlib.crc32(footer)
         self._file.write(table + footer + CRC.pack(crc))
-        self._file.sync()
+        if synced:
+            self._file.sync()
         self._file.close()
         return FileInfo(table_offset + len(table) + FOOTER_SIZE, crc)
 

@@ -234,6 +234,15 @@ class Directory(ABC):
     def sync_folder(self, folder: str = "") -> None:
         """Make all names given and removed in `folder` ("" = the top) so far durable."""
 
+    def sync_file(self, name: str) -> None:
+        """Make the data of a finished file durable, if it is not. Raises FileNotFoundError."""
+        return None
+
+    @property
+    def boot(self) -> str:
+        """An id of the machine's boot: until it changes, everything that was written is visible."""
+        return ""
+
     @abstractmethod
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         """Take the one lock for writers, waiting at most `timeout_s` seconds (None: without end).

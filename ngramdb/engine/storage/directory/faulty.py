@@ -174,6 +174,13 @@ class FaultyDirectory(Directory):
         if not folder:
             self._durable_folders |= self._folders
 
+    def sync_file(self, name: str) -> None:
+        self.sync(name, self._now.stored(name))
+
+    @property
+    def boot(self) -> str:
+        return self._now.boot
+
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         self._change("lock_writer")
         return self._now.lock_writer(timeout_s)

@@ -73,6 +73,7 @@ class MemoryDirectory(Directory):
         }
         # Who holds which file.
         self._holds: WeakValueDictionary[int, _Hold] = WeakValueDictionary()
+        self._boot = os.urandom(16).hex()
         self._guard = forks.lock()
         self._writer = forks.lock()
 
@@ -131,6 +132,10 @@ class MemoryDirectory(Directory):
 
     def sync_folder(self, folder: str = "") -> None:
         pass
+
+    @property
+    def boot(self) -> str:
+        return self._boot
 
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         if not self._writer.acquire(timeout=-1 if timeout_s is None else max(0.0, timeout_s)):

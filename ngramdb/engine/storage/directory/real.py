@@ -15,6 +15,7 @@ import os
 import stat
 import sys
 from abc import ABC, abstractmethod
+from functools import cache
 
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.folders import Folder, make_folder
@@ -262,6 +263,19 @@ class RealDirectory(Directory):
             split_name(folder)
         _sync_folder(Folder(self._root, folder))
 
+    def sync_file(self, name: str) -> None:
+        folder, last = split_name(name)
+        with Folder(self._root, folder) as place:
+            fd = open_regular(place.at(last), dir_fd=place.fd)
+        try:
+            _sync(fd)
+        finally:
+            os.close(fd)
+
+    @property
+    def boot(self) -> str:
+        return _boot()
+
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         return FileLock.acquire(self._path(_LOCK_NAME), timeout_s)
 
@@ -312,6 +326,16 @@ def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> N
         _lstat(target, dir_fd)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     os.rename(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+@cache
+def _boot() -> str:
+    """The system's id of its present boot; without one, each process counts as a boot."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return os.urandom(16).hex()
 
 
 def _is_name(name: str) -> bool:

@@ -1,0 +1,87 @@
+"""Verifying a database: every byte of the files that its newest version needs, and all manifests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from ngramdb.engine.storage.directory.base import split_name
+from ngramdb.engine.storage.layout import KINDS, MARKER_KIND, SEGMENTS, manifest_name
+from ngramdb.engine.storage.manifest import FileRef
+from ngramdb.engine.storage.versions import read_version
+from ngramdb.errors import CorruptionError, StorageError
+from ngramdb.formats import MARKER
+
+if TYPE_CHECKING:
+    from ngramdb.engine.storage.store import Store
+
+
+class CheckFinding(NamedTuple):
+    """One thing that is wrong: in which file, at which byte (where that is known), and what."""
+
+    file: str
+    offset: int | None
+    message: str
+
+
+def findings(store: Store) -> Iterator[CheckFinding]:
+    """See `Store.check`."""
+    for name, verify in _verifications(store):
+        try:
+            verify()
+        except CorruptionError as error:
+            yield CheckFinding(name, error.offset, str(error))
+        except (StorageError, OSError) as error:
+            yield CheckFinding(name, None, str(error))
+
+
+def _verifications(store: Store) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Every file's name, and a function that raises if something is wrong with it."""
+    yield MARKER, lambda: store.open_file(MARKER, MARKER_KIND, None).verify()
+    manifest = store.manifest
+    versions = {manifest.version}
+    with contextlib.suppress(OSError):  # then the newest is all that we know of
+        versions.update(store.listed_versions())
+    for version in sorted(versions):
+        yield manifest_name(version), partial(_verify_version, store, version, version == manifest.version)
+    for before, after in pairwise(sorted(versions)):
+        if after > before + 1:
+            yield manifest_name(before + 1), partial(_verify_hole, store, before, after)
+    for ref in manifest.files().values():
+        yield ref.name, partial(_verify, store, ref)
+
+
+def _verify_version(store: Store, version: int, is_needed: bool) -> None:
+    try:
+        read_version(store.directory, version, store.database_id)
+    except FileNotFoundError:
+        if is_needed:
+            raise
+        # A writer has removed it meanwhile.
+
+
+def _verify_hole(store: Store, before: int, after: int) -> None:
+    """Raise when the versions in between are gone: only the oldest ones expire."""
+    name = manifest_name(before + 1)
+    # In this order: if the older one is there after the other was missed, no writer has removed that.
+    if store.directory.exists(name) or not store.directory.exists(manifest_name(before)):
+        return
+    path = store.directory.path_of(name)
+    if after == before + 2:
+        gone, what = f"the manifest of version {before + 1} is gone", "it"
+    else:
+        gone, what = f"the manifests of versions {before + 1} to {after - 1} are gone", "them"
+    raise StorageError(
+        f"{path}: {gone}, though the older version {before} is kept; restore {what} from a backup",
+        path=path,
+    )
+
+
+def _verify(store: Store, ref: FileRef) -> None:
+    # Opened afresh: a file that was replaced since it was first opened must be found too. The letters of
+    # a segment's file are those of its kind, which are compared when the segment is opened.
+    folder = split_name(ref.name)[0]
+    store.open_file(ref.name, None if folder == SEGMENTS else KINDS[folder], ref.info).verify()
