@@ -143,7 +143,10 @@ assert WRITERS.keys() == FORMATS.keys()
 
 def json_of(value: Any) -> bytes:
     """A value as JSON, in which every character of a stranger's text is harmless."""
-    return json.dumps(rows_as.finite(value), default=_plain).encode("ascii")
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False).encode("ascii")
+    except ValueError:  # infinity or NaN; looking for them in every value takes longer than the rest
+        return json.dumps(rows_as.finite(value), default=_plain).encode("ascii")
 
 
 def noted(notes: Sequence[str]) -> dict[str, str]:

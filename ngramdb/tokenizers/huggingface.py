@@ -270,14 +270,14 @@ class HuggingFaceTokenizer(Tokenizer):
 
     def decode(self, ids: npt.ArrayLike) -> str:
         values = as_ids(ids)
+        spelled = None if self._table is None else self._table.decode(values)
+        if spelled is not None:
+            text: str = spelled.decode("utf-8", "backslashreplace")
+            return text
         if values.size:
             self.check_id(int(values.max()))
-        if self._table is None:
-            text: str = self._library.decode(values.tolist(), skip_special_tokens=False)
-            return text
-        spelled = self._table.decode(values)
-        assert spelled is not None, "ids beyond the vocabulary were refused"
-        return spelled.decode("utf-8", "backslashreplace")
+        text = self._library.decode(values.tolist(), skip_special_tokens=False)
+        return text
 
     def pieces(self, ids: npt.ArrayLike) -> list[str]:
         found = [self._library.id_to_token(self.check_id(number)) for number in as_ids(ids).tolist()]

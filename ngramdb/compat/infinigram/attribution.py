@@ -23,20 +23,41 @@ def chosen_spans(
     """Spans [start, stop), none in another one. `ends`: of the longest match from each position on.
 
     A delimiter stands at a span's end or nowhere; with `word_starts` a span begins with one of them and is
-    not followed by anything else.
+    not followed by anything else. Cost: O(len(ids)).
     """
     spans, last = [], -1
+    closed = _ends_by_delimiters(ids, delimiters)
+    whole = list(range(len(ids))) if word_starts is None else _ends_of_words(ids, word_starts)
     for start, longest in enumerate(ends.tolist()):
         if word_starts is not None and ids[start] not in word_starts:
             continue
-        stop = next((i + 1 for i in range(start, longest) if ids[i] in delimiters), longest)
-        if word_starts is not None:
-            while start < stop < len(ids) and ids[stop] not in word_starts:
-                stop -= 1
+        stop = min(longest, closed[start])
+        if stop < len(ids):
+            stop = max(start, whole[stop])
         if stop > max(start, last):
             spans.append((start, stop))
             last = stop
     return spans
+
+
+def _ends_by_delimiters(ids: list[int], delimiters: frozenset[int]) -> list[int]:
+    """For each position, the end of the first delimiter from there on, or the end of all ids."""
+    ends, end = [], len(ids)
+    for i in range(len(ids) - 1, -1, -1):
+        if ids[i] in delimiters:
+            end = i + 1
+        ends.append(end)
+    return ends[::-1]
+
+
+def _ends_of_words(ids: list[int], word_starts: frozenset[int]) -> list[int]:
+    """For each position, the last one up to it that begins a word, or 0: words before it are whole."""
+    ends, end = [], 0
+    for i, token in enumerate(ids):
+        if token in word_starts:
+            end = i
+        ends.append(end)
+    return ends
 
 
 def span_record(

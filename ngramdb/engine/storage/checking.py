@@ -6,17 +6,28 @@ import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from ngramdb.engine.storage.directory.base import split_name
+from ngramdb.engine.storage.directory.base import Directory, split_name
 from ngramdb.engine.storage.layout import KINDS, MARKER_KIND, SEGMENTS, manifest_name
-from ngramdb.engine.storage.manifest import FileRef
+from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.engine.storage.versions import read_version
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.formats import MARKER
+from ngramdb.segments.container import Container, FileInfo
 
-if TYPE_CHECKING:
-    from ngramdb.engine.storage.store import Store
+
+class Store(Protocol):
+    """The store that is checked."""
+
+    @property
+    def directory(self) -> Directory: ...
+    @property
+    def database_id(self) -> str: ...
+    @property
+    def manifest(self) -> Manifest: ...
+    def listed_versions(self) -> list[int]: ...
+    def open_file(self, name: str, kind: str | None, info: FileInfo | None) -> Container: ...
 
 
 class CheckFinding(NamedTuple):

@@ -11,6 +11,7 @@ import random
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
 from ngramdb.interrupts import Interrupt, check
@@ -54,7 +55,7 @@ def attribution(opened: Opened, index: str, data: Fields, work: Interrupt) -> Fi
     if got["maximumSpanDensity"] <= 0:
         raise Problem(400, "maximumSpanDensity is a number above 0", parameter="maximumSpanDensity")
     with work:
-        ids = opened.ids(got["response"])
+        ids, pieces = opened.ids_and_pieces(got["response"])
         ends = np.array(opened.engine.creativity(ids)["rs"], dtype=np.int64)
         closing = frozenset(one for text in delimiters for one in opened.tokenizer.encode(text).tolist())
         word_starts = None if got["allowSpansWithPartialWords"] else opened.word_starts(ids)
@@ -69,7 +70,7 @@ def attribution(opened: Opened, index: str, data: Fields, work: Interrupt) -> Fi
         return {
             "index": index,
             "spans": [_span(opened, ids, span, count, got) for span, count in sorted(kept)],
-            "inputTokens": opened.tokenizer.split(got["response"]),
+            "inputTokens": pieces,
         }
 
 
@@ -109,8 +110,9 @@ def _document(opened: Opened, place: Fields, length: int, got: Any) -> Fields:
     check()
     found = opened.engine.get_doc_by_ptr_2(place["s"], place["ptr"], length, got["maximumContextLength"])
     tokens, at = found["token_ids"], found["needle_offset"]
-    n_long, at_long, text_long = _cut(opened, tokens, at, length, got["maximumContextLengthLong"])
-    n_short, at_short, text_short = _cut(opened, tokens, at, length, got["maximumContextLengthSnippet"])
+    known = np.array(tokens, dtype=np.uint32)
+    n_long, at_long, text_long = _cut(opened, known, at, length, got["maximumContextLengthLong"])
+    n_short, at_short, text_short = _cut(opened, known, at, length, got["maximumContextLengthSnippet"])
     return {
         "documentIndex": found["doc_ix"],
         "documentLength": found["doc_len"],
@@ -118,7 +120,7 @@ def _document(opened: Opened, place: Fields, length: int, got: Any) -> Fields:
         "needleOffset": at,
         "metadata": json.loads(found["metadata"] or "{}"),
         "tokenIds": tokens,
-        "text": opened.decoded(tokens),
+        "text": opened.decoded_known(known),
         "blocked": found["blocked"],
         "displayLengthLong": n_long,
         "needleOffsetLong": at_long,
@@ -129,8 +131,10 @@ def _document(opened: Opened, place: Fields, length: int, got: Any) -> Fields:
     }
 
 
-def _cut(opened: Opened, tokens: list[int], at: int, length: int, context: int) -> tuple[int, int, str]:
+def _cut(
+    opened: Opened, tokens: NDArray[np.uint32], at: int, length: int, context: int
+) -> tuple[int, int, str]:
     """How many tokens an excerpt has, where the span begins in it, and its text."""
     start = max(0, at - context)
     part = tokens[start : at + length + context]
-    return len(part), at - start, opened.decoded(part)
+    return len(part), at - start, opened.decoded_known(part)

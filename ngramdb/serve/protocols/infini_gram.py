@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb.compat.infinigram import InfiniGramEngine
 from ngramdb.errors import BindError, InvalidArgument
@@ -50,6 +51,8 @@ class Opened:
         self.engine: Any = InfiniGramEngine.over(view, _end_of(self.tokenizer))
         # The peer puts a blank before texts whose tokenizer has it within words' first tokens.
         self._prefix = " " if _has_blanks_within(self.tokenizer) else ""
+        # What `word_starts` has found: looking a token's spelling up takes a microsecond.
+        self._begins_word: dict[int, bool] = {}
 
     def word_starts(self, ids: list[int]) -> frozenset[int] | None:
         """Those of the tokens that may begin a word; None where each token is one, or none says so.
@@ -58,10 +61,11 @@ class Opened:
         """
         if self.tokenizer.kind != "json":
             return None
-        pieces = dict(zip(ids, self.pieces(ids), strict=True))
-        return frozenset(
-            token for token, piece in pieces.items() if not piece[:1].isalnum() or piece[0] in "Ġ▁"
-        )
+        begins = self._begins_word
+        new = [token for token in set(ids) if token not in begins]
+        for token, piece in zip(new, self.pieces(new), strict=True):
+            begins[token] = not piece[:1].isalnum() or piece[0] in "Ġ▁"
+        return frozenset(token for token in set(ids) if begins[token])
 
     def encoded(self, text: str) -> list[int]:
         """The ids of a query's text; an unknown word has an id that occurs nowhere."""
@@ -81,9 +85,25 @@ class Opened:
         return [piece if 0 <= one < n else "" for one, piece in zip(ids, found, strict=True)]
 
     def decoded(self, ids: list[int]) -> str:
-        """The text of ids."""
-        text: str = self.tokenizer.decode([one for one in ids if 0 <= one < self.tokenizer.n_vocabulary])
+        """The text of ids, without those of unknown words."""
+        return self.decoded_known(self.known(ids))
+
+    def known(self, ids: list[int]) -> NDArray[np.uint32]:
+        """The ids of the vocabulary among these."""
+        values = np.array(ids, dtype=np.int64)
+        return values[(values >= 0) & (values < self.tokenizer.n_vocabulary)].astype(np.uint32)
+
+    def decoded_known(self, ids: NDArray[np.uint32]) -> str:
+        """The text of ids of the vocabulary."""
+        text: str = self.tokenizer.decode(ids)
         return text
+
+    def ids_and_pieces(self, text: str) -> tuple[list[int], list[str]]:
+        """`ids` of a text, and its tokens as they are in it."""
+        ids = self.ids(text)
+        if max(ids, default=0) < self.tokenizer.n_vocabulary:  # no unknown word
+            return ids, self.tokenizer.token_texts(ids)
+        return ids, self.tokenizer.split(text)
 
 
 class Engines:

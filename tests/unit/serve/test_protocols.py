@@ -13,10 +13,13 @@ import pyarrow.ipc
 import pytest
 
 import ngramdb
+from ngramdb.api.verbs import rows_as
 from ngramdb.cli.prompt.served import ServedCompletion
+from ngramdb.serve.answers import json_of
 from ngramdb.serve.app import Service
 from ngramdb.serve.openapi import description
 from ngramdb.serve.protocols.token_places import token_starts
+from ngramdb.tokenizers.words import WordsTokenizer
 
 # Busy machines take their time.
 PATIENCE_S = 20.0
@@ -150,6 +153,29 @@ def test_attribution(client: Any) -> None:
     assert (document["documentIndex"], document["documentLength"], document["needleOffset"]) == (1, 5, 0)
     assert document["text"] == document["textSnippet"] == "fruit flies like a banana"
     assert document["metadata"]["metadata"] == {"kind": "joke", "year": 1966, "day": "1966-01-02"}
+
+
+def test_attribution_encodes_its_text_once(client: Any, monkeypatch: Any) -> None:
+    body = {"response": "time flies like a bird"}
+    first = client.json("/sayings/attribution", "POST", body)
+    encoded = []
+    encode = WordsTokenizer.encode
+    monkeypatch.setattr(
+        WordsTokenizer, "encode", lambda self, text: encoded.append(text) or encode(self, text)
+    )
+    known = "time flies like an arrow"
+    assert client.json("/sayings/attribution", "POST", {"response": known})["inputTokens"] == known.split()
+    assert encoded == [known]
+    # A word that the vocabulary lacks is shown as it is.
+    assert client.json("/sayings/attribution", "POST", body) == first
+    assert first["inputTokens"] == ["time", "flies", "like", "a", "bird"]
+
+
+def test_numbers_that_json_lacks_are_null_and_others_are_not_looked_through(monkeypatch: Any) -> None:
+    value = {"a": [1.5, float("inf"), {"b": float("nan")}], "c": np.float64(2), "d": np.arange(2)}
+    assert json.loads(json_of(value)) == {"a": [1.5, None, {"b": None}], "c": 2.0, "d": [0, 1]}
+    monkeypatch.setattr(rows_as, "finite", lambda value: pytest.fail("looked through"))
+    assert json.loads(json_of({"a": [1.5, (2, 3)]})) == {"a": [1.5, [2, 3]]}
 
 
 def test_attribution_keeps_the_longest_spans(client: Any) -> None:
