@@ -91,7 +91,8 @@ class Opened:
     def known(self, ids: list[int]) -> NDArray[np.uint32]:
         """The ids of the vocabulary among these."""
         values = np.array(ids, dtype=np.int64)
-        return values[(values >= 0) & (values < self.tokenizer.n_vocabulary)].astype(np.uint32)
+        known = (values >= 0) & (values < int(self.tokenizer.n_vocabulary))
+        return values[known].astype(np.uint32)
 
     def decoded_known(self, ids: NDArray[np.uint32]) -> str:
         """The text of ids of the vocabulary."""
