@@ -31,7 +31,7 @@ class Store(Protocol):
 
 
 class CheckFinding(NamedTuple):
-    """One thing that is wrong: in which file, at which byte (where that is known), and what."""
+    """One thing that is wrong: the file, the byte (None if unknown) and what is wrong."""
 
     file: str
     offset: int | None

@@ -77,8 +77,9 @@ class Store:
         self.keep_versions = DEFAULT_KEEP_VERSIONS
         # The oldest of the versions beyond those that was in use when it was to go.
         self._in_use: int | None = None
-        # The last transaction; None if files may be left behind that no version needs.
-        self._last: Transaction | None = None
+        # False while files may be there that no version needs, by transactions and by removals of versions.
+        self._is_clean = False
+        self._let_all_go = True
         self._durability = unsynced.Durability(directory, marker.database_id)
         self._has_unsynced = False
         #: Says when an index is read into memory, one of `PREWARM`.
@@ -255,20 +256,18 @@ class Store:
             with self._tidying:
                 lock = self.directory.lock_writer(timeout_s)
             try:
-                last, self._last = self._last, None
-                is_clean = lock.was_ours and last is not None and last.is_clean
+                is_clean, self._is_clean = self._is_clean and lock.was_ours, False
                 manifest, is_clean = self._prepare_to_write(is_clean)
-                is_synced = self._durability.is_synced
-                self._last = Transaction(
+                return Transaction(
                     self.directory,
                     lock,
                     manifest,
                     self.database_id,
                     self._adopt,
+                    self._end,
                     is_clean,
-                    is_synced,
+                    self._durability.is_synced,
                 )
-                return self._last
             except BaseException:
                 lock.release()
                 raise
@@ -358,6 +357,7 @@ class Store:
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
         if self.directory.has_locks and not is_clean:
+            self._let_all_go = True
             is_clean = self._collect_orphans(loaded.manifest, list_versions(self.directory))
         return loaded.manifest, is_clean
 
@@ -425,11 +425,11 @@ class Store:
                     if self.directory.is_held(manifest_name(self._in_use)):
                         return False
                 lock = self.directory.lock_writer(0.0)
-                if not lock.was_ours:
-                    self._last = None
+                self._is_clean &= lock.was_ours
                 try:
                     if not self.directory.exists(UNSYNCED):
                         self._let_go()
+                        self._is_clean &= self._let_all_go
                 finally:
                     lock.release()
         finally:
@@ -444,7 +444,7 @@ class Store:
         Failures are passed over: the next writer tries again.
         """
         self._in_use = None
-        last, self._last = self._last, None  # unless all goes well
+        before, self._let_all_go = self._let_all_go, False  # unless all goes well
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
@@ -460,8 +460,8 @@ class Store:
                 files = self._with_files_of(version, files)
                 self.directory.remove(manifest_name(version))
                 self._known.pop(version, None)
-            if not beyond or self._collect_orphans(self.manifest, versions[len(beyond) :], files):
-                self._last = last
+            kept = versions[len(beyond) :]
+            self._let_all_go = before and (not beyond or self._collect_orphans(self.manifest, kept, files))
 
     def _with_files_of(self, version: int, files: set[str] | None) -> set[str] | None:
         """The files and those of a version; None if its manifest is damaged: any file may be its own."""
@@ -530,6 +530,10 @@ class Store:
         with contextlib.suppress(OSError, StorageError):
             if self._durability.prepare(self.keep_versions):
                 self._let_go()
+
+    def _end(self, is_clean: bool) -> None:
+        """Note that a transaction of this store is over, and whether it left nothing behind."""
+        self._is_clean = is_clean and self._let_all_go
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state

@@ -48,6 +48,7 @@ class Transaction:
         manifest: Manifest,
         database_id: str,
         on_commit: Callable[[LoadedVersion], None],
+        on_close: Callable[[bool], None],
         is_clean: bool = True,
         synced: bool = True,
     ) -> None:
@@ -58,6 +59,7 @@ class Transaction:
         self._lock = lock
         self._database_id = database_id
         self._on_commit = on_commit
+        self._on_close = on_close
         # None for what was taken in, which is finished.
         self._files: dict[str, _NewFile | None] = {}
         self._over = False
@@ -142,6 +144,7 @@ class Transaction:
             # A forked child inherits this object, but the files are its parent's.
             if os.getpid() == self._pid:
                 self._discard(set(self._files))
+                self._on_close(self.is_clean)
         finally:
             self._lock.release()
 

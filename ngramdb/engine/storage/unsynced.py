@@ -50,7 +50,7 @@ def read_mark(directory: Directory) -> Mark | None:
 
 
 class Durability:
-    """Whether the commits of a store are synced, and what follows if they are not.
+    """The durability of a store's commits.
 
     `synced`: commits from now on are durable when they return. Only `versions` is for several threads.
     """

@@ -51,7 +51,7 @@ class Opened:
         self.engine: Any = InfiniGramEngine.over(view, _end_of(self.tokenizer))
         # The peer puts a blank before texts whose tokenizer has it within words' first tokens.
         self._prefix = " " if _has_blanks_within(self.tokenizer) else ""
-        # What `word_starts` has found: looking a token's spelling up takes a microsecond.
+        # Results of `word_starts` by token: looking up a token's spelling takes a microsecond.
         self._begins_word: dict[int, bool] = {}
 
     def word_starts(self, ids: list[int]) -> frozenset[int] | None:

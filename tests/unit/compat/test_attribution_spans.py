@@ -12,7 +12,7 @@ TOKENS = st.integers(0, 5)
 
 
 def defined(ids, ends, delimiters, word_starts):
-    """As the rules read: to the first delimiter, back to where a word ends, not within the span before."""
+    """Apply the rules one by one: to the first delimiter, back to a word's end, not within the last."""
     spans = []
     for start, longest in enumerate(ends):
         if word_starts is not None and ids[start] not in word_starts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from dataclasses import replace
@@ -160,7 +161,7 @@ def test_files_of_segments_of_other_kinds_are_verified_whatever_their_letters(st
 
 
 def searches(directory):
-    """How often a writer has listed the segments to look for orphans."""
+    """Count how often a writer has listed the segments to look for orphans."""
     return directory.operations.count("list segments/")
 
 
@@ -179,6 +180,17 @@ def test_a_writer_looks_for_orphans_once_but_again_if_some_may_be_left(writes):
     n = searches(directory)
     writes.commit(store, b"6")
     assert searches(directory) == n
+
+
+def test_a_transaction_that_was_dropped_bars_nobody_and_its_files_go(tmp_path, writes):
+    store = Store.open(RealDirectory(tmp_path / "db"))
+    writes.commit(store, b"one")
+    transaction = store.begin()
+    transaction.create_file("segments", "segment")
+    del transaction
+    gc.collect()
+    writes.commit(store, b"two")
+    assert len(data_files(store)) == 2
 
 
 def test_a_writer_removes_what_another_process_left(tmp_path, writes):
