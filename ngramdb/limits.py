@@ -5,6 +5,10 @@ from __future__ import annotations
 # Token ids are unsigned 32-bit numbers.
 MAX_TOKEN_ID = 2**32 - 1
 
+# Ends a sentence and begins the next one in texts that are scored by a model over sentences: the largest id
+# that models accept. No corpus that knows its sentences has it, since these have tokens of texts.
+SENTENCE_BREAK = MAX_TOKEN_ID - 1
+
 # Integers are kept in 64 bits wherever they end up: options, limits, metadata, the manifest.
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 

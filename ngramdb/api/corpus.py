@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ngramdb.api import parsing, patterns, results
     from ngramdb.api import part as parts
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import models, packing, trees
+    from ngramdb.api.arguments import models, packing, trees, units
     from ngramdb.api.arguments import tables as given_tables
     from ngramdb.api.arguments.signatures import (
         Documents,
@@ -119,6 +119,7 @@ else:
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     spans = lazy_module("ngramdb.executor.questions.trace")
     trees = lazy_module("ngramdb.api.arguments.trees")
+    units = lazy_module("ngramdb.api.arguments.units")
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -1281,6 +1282,7 @@ class Corpus:
         ngram: Ngram,
         model: ModelLike = "ngram",
         *,
+        document: bool = False,
         sentence: bool = False,
         where: str | None = None,
         params: ParameterValues = None,
@@ -1291,37 +1293,49 @@ class Corpus:
         ----------
         ngram : text or token ids
         model : as `prob` takes it
-        sentence : score the text as one sentence: `<s>` comes before it, and `</s>` is scored after it, as
-            one entry more
+        document : score the text as a document of the corpus: `<s>`, the beginning of a document, comes
+            before it, and `</s>` is scored after it, as one entry more
+        sentence : cut the text into sentences, and score each with its `</s>` as a sentence of the corpus.
+            Sentences are those of patterns (`<s>`, WITHIN SENTENCE). The first such question indexes those of
+            the corpus (about 100 ns per token).
         where, params : as `prob` takes them
+
+        Raises
+        ------
+        PlanError
+            With `sentence`, the sentences of some document are not known, or the corpus was created with a
+            `sentence_separator`, at which its models cut documents: `document` scores texts by these.
+        ResourceError
+            With `sentence`, the corpus has more than 200 million tokens.
         """
         if where is not None or params is not None:
-            return self._among(where, params).score(ngram, model, sentence=sentence)
-        view = self._bound.current()
-        used = models.as_model(model)
+            part = self._among(where, params)
+            return part.score(ngram, model, document=document, sentence=sentence)
+        used, unit = models.as_model(model), units.unit_of(document, sentence)
         with self._bound.work():
-            ids = self._bound.passage(ngram)
+            view = units.corpus_for(unit, self._bound)
+            ids = units.cut(view, unit, self._bound.passage(ngram), ngram)
             offsets = np.array([0, len(ids)], dtype=np.int64)
-            found = scoring.token_scores(view, ids, offsets, used, sentence)
+            found = scoring.token_scores(view, ids, offsets, used, unit is not None)
         return results.Scores.of(found, used.is_probability)
 
     @flags.checked
     def score_many(
-        self, docs: Ngrams, model: ModelLike = "ngram", *, sentence: bool = False
+        self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
     ) -> DocumentScores:
         """The scores of many documents in one kernel call; item i equals `score(docs[i])`.
 
         Parameters
         ----------
         docs : a list of texts or of token ids, or a pair of arrays `(flat ids, offsets)`
-        model, sentence : as `score` takes them
+        model, document, sentence : as `score` takes them
         """
-        view = self._bound.current()
-        used = models.as_model(model)
+        used, unit = models.as_model(model), units.unit_of(document, sentence)
         with self._bound.work():
-            flat, offsets = packing.pack(docs, self._bound.encode)
-            scores = scoring.token_scores(view, flat, offsets, used, sentence)
-        bounds = offsets + np.arange(len(offsets)) if sentence else offsets
+            view = units.corpus_for(unit, self._bound)
+            flat, offsets = units.packed(view, unit, docs, self._bound.encode)
+            scores = scoring.token_scores(view, flat, offsets, used, unit is not None)
+        bounds = offsets if unit is None else offsets + np.arange(len(offsets))
         return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
 
     @_letting_go
@@ -1349,7 +1363,8 @@ class Corpus:
         with self._bound.work():
             return analyzing.analyze(self._bound.database, self.name, order)
 
-    def language_model(self, model: ModelLike = "kneser_ney") -> LanguageModel:
+    @flags.checked
+    def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
         """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
 
         Its methods take and return token ids and arrays, including `<s>` and `</s>` (`ngramdb.lm.BEGIN` and
@@ -1358,14 +1373,19 @@ class Corpus:
         Parameters
         ----------
         model : as `prob` takes it
+        sentences : make a model of the corpus whose documents are the sentences of this one, as `score` with
+            `sentence` uses it; its `index.separator` ends sentences inside texts
 
         Raises
         ------
         InvalidArgument
             An unknown model.
+        PlanError, ResourceError
+            As `score` raises them with `sentence`.
         """
         with self._bound.work():
-            return model_cache.language_model(self._bound.current(), models.as_model(model))
+            view = units.corpus_for("sentence" if sentences else None, self._bound)
+            return model_cache.language_model(view, models.as_model(model))
 
     # ---- making text ------------------------------------------------------------------------------------
 
@@ -1495,7 +1515,8 @@ class Corpus:
         docs: Documents,
         model: ModelLike = "kneser_ney",
         *,
-        sentence: bool = True,
+        document: bool | None = None,
+        sentence: bool | None = None,
         progress: Progress | None = None,
         where: str | None = None,
         params: ParameterValues = None,
@@ -1506,7 +1527,7 @@ class Corpus:
         ----------
         docs : texts, sequences of token ids, dicts with `text` or `ids`
         model : as `prob` takes it
-        sentence : each document is a sentence, `</s>` is predicted as well
+        document, sentence : as `score` takes them; documents if neither is given
         progress : called after each batch with the numbers of documents and tokens so far
         where, params : the model is of the documents that meet this condition, as `prob` takes them
 
@@ -1515,9 +1536,12 @@ class Corpus:
         An object with `perplexity`, `perplexity_known` (known words only), `per_document`, `n_tokens`,
         `n_unknown`, `n_zero`, `bits_per_byte`, `bits_per_character`, …: `ngramdb.lm.Perplexity`.
         """
-        used = self._among(where, params).language_model(model)
-        with self._bound.work():
-            return evaluation.perplexity(used, self._bound.current().tokenizer, docs, sentence, progress)
+        unit = units.unit_of(document, sentence, "document")
+        bound = self._among(where, params)._bound
+        with bound.work():
+            view = units.corpus_for(unit, bound)
+            used = model_cache.language_model(view, models.as_model(model))
+            return evaluation.perplexity(used, view, docs, unit, progress)
 
     @flags.checked
     def agreement(
@@ -1525,6 +1549,7 @@ class Corpus:
         docs: Documents,
         model: ModelLike = "infgram",
         *,
+        document: bool = False,
         sentence: bool = False,
         skip: int = 0,
         progress: Progress | None = None,
@@ -1535,7 +1560,8 @@ class Corpus:
 
         Parameters
         ----------
-        docs, model, sentence, progress, where, params : as `perplexity` takes them
+        docs, model, progress, where, params : as `perplexity` takes them
+        document, sentence : as `score` takes them
         skip : the number of tokens at the start of each document, a prompt for example, that are context only
 
         Returns
@@ -1547,9 +1573,12 @@ class Corpus:
         -----
         Source: Liu et al. 2024, section 4.
         """
-        used = self._among(where, params).language_model(model)
-        with self._bound.work():
-            return evaluation.agreement(used, self._bound.current().tokenizer, docs, sentence, skip, progress)
+        unit = units.unit_of(document, sentence)
+        bound = self._among(where, params)._bound
+        with bound.work():
+            view = units.corpus_for(unit, bound)
+            used = model_cache.language_model(view, models.as_model(model))
+            return evaluation.agreement(used, view, docs, unit, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
         r"""Write the Kneser-Ney model of an order as an ARPA file.

@@ -201,11 +201,11 @@ class Model:
 
     def BeginSentenceWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
         """Makes the state a sentence's beginning: `<s>`."""
-        state._text = self._model.state(sentence=True)
+        state._text = self._model.state(document=True)
 
     def NullContextWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
         """Makes the state a text without any context."""
-        state._text = self._model.state(sentence=False)
+        state._text = self._model.state(document=False)
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:  # noqa: N802
         """log10 of the probability of a word after a state; makes the other state the text with the word.
@@ -246,7 +246,7 @@ class Model:
                 "NullContextWrite comes first"
             )
         if target is None or target.model is not self._kernel:
-            target = out_state._text = self._model.state(sentence=False)
+            target = out_state._text = self._model.state(document=False)
         found: tuple[float, int] = target.read(origin, token)
         return found
 

@@ -17,12 +17,15 @@ from ngramdb.language.literals import Fault
 # default limit of 1,000.
 MAX_CONDITION_DEPTH = 100
 
+# The label of two clauses of SCORE, of which one can be given.
+UNIT = "SENTENCE or DOCUMENT"
 # Fields of statements that are not named as their clauses are.
 _FIELDS = {
     "AS": "documents",
     "FROM": "source",
     "ON ERROR": "skip_errors",
     "RETURN": "n_returned",
+    UNIT: "unit",
     "The list of options": "options",
     "The weight": "weight",
     "USING": "model",

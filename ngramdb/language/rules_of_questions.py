@@ -9,6 +9,7 @@ from typing import Any
 from ngramdb.language import ast
 from ngramdb.language.literals import Fault
 from ngramdb.language.parts import (
+    UNIT,
     Clause,
     clause_of,
     clauses_of,
@@ -171,7 +172,10 @@ class QuestionRules:
         return clause_of("MIN LENGTH", children[2].node, children)
 
     def sentence(self, children: list[Any]) -> Clause:
-        return clause_of("SENTENCE", True, children)
+        return clause_of(UNIT, ast.Name("sentence", span=span_of(children)), children)
+
+    def as_document(self, children: list[Any]) -> Clause:
+        return clause_of(UNIT, ast.Name("document", span=span_of(children)), children)
 
     tokens = valued_clause("TOKENS")
     temperature = valued_clause("TEMPERATURE")

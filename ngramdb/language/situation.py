@@ -14,8 +14,9 @@ MAX_QUOTED = 40
 CLAUSE_HEADS = frozenset(
     {
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
-        *("SENTENCE", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED", "RETURN"),
-        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING", "PER", "AS"),
+        *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
+        *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
+        *("PER", "AS"),
     }
 )
 # Clauses that a statement cannot do without.
@@ -135,6 +136,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given -= {"WITH"}  # STARTING WITH is no clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
         given |= {"TOP", "LIMIT"}
+    if not given.isdisjoint(("SENTENCE", "DOCUMENT")):  # of which one can be given
+        given |= {"SENTENCE", "DOCUMENT"}
     given |= _MODIFIERS.intersection(head[last:])
     if head[:1] == ["COPY"] and "LPAR" in scope and "$END" in state.choices():
         given |= {"LPAR"}  # the list of options

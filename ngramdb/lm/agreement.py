@@ -79,7 +79,7 @@ def measure_agreement(
     model: LanguageModel,
     documents: Iterable[ArrayLike],
     *,
-    sentence: bool = False,
+    document: bool = False,
     skip: int = 0,
     progress: Progress | None = None,
 ) -> Agreement:
@@ -92,7 +92,7 @@ def measure_agreement(
     ----------
     model : any model
     documents : sequences of token ids
-    sentence : each document is a sentence: it begins after `<s>`, and its `</s>` is predicted
+    document : each begins after `<s>`, and its `</s>` is predicted
     skip : the number of tokens at the start of each document, a prompt for example, that are context only
     progress : called after each batch
 
@@ -110,7 +110,7 @@ def measure_agreement(
     tables = np.zeros((4, 1), dtype=np.int64)
     n_documents = 0
     for batch in batches_of(documents):
-        scored = score_batch(model, batch, sentence=sentence)
+        scored = score_batch(model, batch, document=document)
         scores = scored.scores
         if skip:
             places = np.arange(len(scores)) - np.repeat(scored.bounds[:-1], np.diff(scored.bounds))

@@ -119,7 +119,7 @@ def perplexity(
     model: LanguageModel,
     documents: Iterable[ArrayLike],
     *,
-    sentence: bool = True,
+    document: bool = True,
     progress: Progress | None = None,
 ) -> Perplexity:
     """The perplexity of documents under a model, with out-of-vocabulary tokens and without.
@@ -128,7 +128,7 @@ def perplexity(
     ----------
     model : any model
     documents : sequences of token ids
-    sentence : each document is a sentence: it begins after `<s>`, and its `</s>` is scored
+    document : each begins after `<s>`, and its `</s>` is scored
     progress : called after each batch
 
     Notes
@@ -138,7 +138,7 @@ def perplexity(
     types, _ = model.index.types()
     tally = _Tally(types, model.index.separator)
     for batch in batches_of(documents):
-        scored = score_batch(model, batch, sentence=sentence)
+        scored = score_batch(model, batch, document=document)
         tally.seconds += scored.seconds
         tally.add(scored.tokens, scored.scores.logprob, scored.bounds)
         if progress is not None:
@@ -207,16 +207,16 @@ class ScoredBatch(NamedTuple):
     seconds: float
 
 
-def score_batch(model: LanguageModel, documents: list[Integers], *, sentence: bool) -> ScoredBatch:
+def score_batch(model: LanguageModel, documents: list[Integers], *, document: bool) -> ScoredBatch:
     """The scores of what is predicted.
 
-    `sentence` adds the `</s>` of each document, unless the separator at its end is that already.
+    `document` adds the `</s>` of each document, unless the separator at its end is that already.
     """
     flat, offsets = pack(documents)
     started = time.perf_counter()
-    scores = model.score_many(flat, offsets, sentence=sentence)
+    scores = model.score_many(flat, offsets, document=document)
     seconds = time.perf_counter() - started
-    if not sentence:
+    if not document:
         return ScoredBatch(flat, scores, offsets, seconds)
     tokens = np.insert(flat, offsets[1:], END)
     bounds = offsets + np.arange(len(offsets))

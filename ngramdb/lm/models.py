@@ -153,40 +153,40 @@ class LanguageModel(ABC):
         return self._scores(self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins))
 
     @flags.checked
-    def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:
+    def score(self, ids: ArrayLike, *, document: bool = False) -> Scores:
         """Score every token given the tokens before it.
 
         Parameters
         ----------
         ids : token ids
-        sentence : begin after `<s>`, and score `</s>` at the end, as one entry more; where the text ends with
-            the separator, its sentence has ended, and `</s>` has probability 1
+        document : the text is a document: begin after `<s>`, and score `</s>` at the end, as one entry more;
+            if the text ends with the separator, its sentence has ended, and `</s>` has probability 1
 
         Notes
         -----
         Cost: about a microsecond per token, more over many segments; the GIL is released.
         """
         array = as_ids(ids)
-        return self._scores(self._model.score(array, [0, len(array)], sentence))
+        return self._scores(self._model.score(array, [0, len(array)], document))
 
     @flags.checked
-    def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, sentence: bool = False) -> Scores:
+    def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, document: bool = False) -> Scores:
         """Score documents flat[offsets[i]:offsets[i + 1]], one after the other.
 
-        The entries of document i begin at offsets[i] - offsets[0]; with `sentence` at offsets[i] - offsets[0]
+        The entries of document i begin at offsets[i] - offsets[0]; with `document` at offsets[i] - offsets[0]
         + i.
 
         Parameters
         ----------
         flat : the token ids of all documents
         offsets : (n + 1,), where each document begins in `flat`
-        sentence : as `score` takes it
+        document : as `score` takes it
 
         Notes
         -----
         Cost: as `score`; from some thousand tokens on, free cores share the documents.
         """
-        return self._scores(self.batches.score(as_ids(flat), integers(offsets, "offsets"), sentence))
+        return self._scores(self.batches.score(as_ids(flat), integers(offsets, "offsets"), document))
 
     def _scores(self, scored: NDArray[Any]) -> Scores:
         return Scores.of(scored, self.spec.is_probability)
@@ -222,8 +222,8 @@ class LanguageModel(ABC):
         return kernel.Sampler(self._model, used, begins)
 
     @flags.checked
-    def state(self, *, sentence: bool = True) -> kernel.TextState:
-        """The beginning of a text (of a sentence), for decoders, which read texts token by token.
+    def state(self, *, document: bool = True) -> kernel.TextState:
+        """The beginning of a text (of a document), for decoders, which read texts token by token.
 
         `state.read(token)` appends a token to its text, `state.read(origin, token)` one to that of another
         state. Both return the token's probability and effective n. States with equal `state.context` predict
@@ -231,9 +231,9 @@ class LanguageModel(ABC):
 
         Parameters
         ----------
-        sentence : begin after `<s>`
+        document : begin after `<s>`
         """
-        return kernel.TextState(self._model, sentence)
+        return kernel.TextState(self._model, document)
 
     def _used(self, context: ArrayLike) -> tuple[Integers, bool]:
         return after_last_border(as_ids(context), self.index.separator)

@@ -42,6 +42,9 @@ def separator_of(view: View) -> int | None:
     InvalidArgument
         a sum of corpora whose separators differ; a text that is not one token
     """
+    own: int | None = getattr(view, "separator", None)
+    if own is not None:
+        return own
     texts = set(_texts(view))
     if len(texts) > 1:
         listed = " and ".join(sorted("none" if text is None else repr(text) for text in texts))
@@ -55,7 +58,7 @@ def is_cut(view: Any) -> bool:
     terms = getattr(view, "terms", None)
     if terms is not None:
         return any(is_cut(term.view) for term in terms)
-    return OPTION in view.entry.options
+    return hasattr(view, "separator") or OPTION in view.entry.options
 
 
 def _texts(view: Any) -> Iterator[str | None]:

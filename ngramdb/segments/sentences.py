@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.segments.base import Numbers, Segment
-from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.parts import Part, chunks, runs
 from ngramdb.segments.text import SectionWriter
 
 SENTENCES = "sentences"
@@ -123,6 +123,18 @@ def flags_of(bits: Bits, ranges: Sequence[tuple[int, int]]) -> Flags:
         piece = np.unpackbits(bits[start // 8 : (stop + 7) // 8], bitorder="little").view(np.bool_)
         found.append(piece[start % 8 : start % 8 + stop - start])
     return np.concatenate(found)
+
+
+def token_flags(segment: Segment, numbers: Numbers) -> Flags:
+    """Return which tokens of documents (ascending numbers, sentences known) begin a sentence: (m,) bool."""
+    bits = segment.sentences
+    assert bits is not None, "callers check that the sentences of all documents are known"
+    firsts, lasts = np.array(list(runs(numbers)), dtype=np.uint32).reshape(-1, 2).T
+    starts = segment.index.document_bounds(np.ascontiguousarray(firsts))[0]
+    stops = segment.index.document_bounds(np.ascontiguousarray(lasts))[1]
+    flags = flags_of(bits, [(a, b + 1) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)])
+    separators = np.cumsum(segment.lengths(numbers) + 1) - 1
+    return np.delete(flags, separators)
 
 
 def are_known(bits: Bits, starts: NDArray[Any]) -> bool:

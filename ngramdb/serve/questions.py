@@ -259,7 +259,10 @@ def _probability(asked: Asked) -> Planned:
 def _score(asked: Asked) -> Planned:
     statement = asked.source(Statement("SCORE", "SCORE").ngram(_ngram(asked.given)))
     statement.where(asked.given.text("where")).using(_model(asked.given))
-    return Planned(statement.add("SENTENCE") if asked.given["sentence"] else statement, asked.offset)
+    for unit in ("document", "sentence"):  # of which the statement refuses two
+        if asked.given[unit]:
+            statement.add(unit.upper())
+    return Planned(statement, asked.offset)
 
 
 def _generate(asked: Asked) -> Planned:
@@ -394,7 +397,8 @@ QUESTIONS: dict[str, Question] = {
             IDS,
             WHERE,
             MODEL,
-            Parameter("sentence", "flag", "as a sentence, from its beginning to its end", False),
+            Parameter("document", "flag", "as a document, from its beginning to its end", False),
+            Parameter("sentence", "flag", "cut into sentences, each from its beginning to its end", False),
         ),
         _score,
     ),

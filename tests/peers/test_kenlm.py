@@ -87,7 +87,7 @@ def test_toy_sentences_score_as_in_kenlm(name: str, order: int, split: bool) -> 
     model = make(KneserNey(order=order), text, analyze(text))
     for query in toy(name)["models"][str(order)]["queries"]:
         ids = text.encode(query["text"])
-        scores = model.score(ids, sentence=True)
+        scores = model.score(ids, document=True)
         log10, lengths, is_unknown = zip(*query["tokens"], strict=True)
         known = are_known(np.array([*ids, END]), model.index.types()[0], None)
         assert (~known).tolist() == list(is_unknown)
@@ -116,7 +116,7 @@ def test_toy_sentences_of_unlimited_order(split: bool) -> None:
     expected = toy(TOYS[0])["infinite_order_max_disc_5"]
     model = make(KneserNey(), text, analyze(text, 5))
     for query in expected["queries"]:
-        scores = model.score(text.encode(query["text"]), sentence=True)
+        scores = model.score(text.encode(query["text"]), document=True)
         log10, lengths = zip(*query["tokens"], strict=True)
         assert scores.logprob / math.log(10) == pytest.approx(log10, abs=1e-8)
         assert scores.effective_n.tolist() == list(lengths)
@@ -139,7 +139,7 @@ def test_toy_scores_of_stupid_backoff(name: str, order: int) -> None:
         if "stupid_backoff" in query:
             # Rounded to nine places in the file.
             assert scores_of_known(
-                model.score(text.encode(query["text"]), sentence=True).prob, query["stupid_backoff"]
+                model.score(text.encode(query["text"]), document=True).prob, query["stupid_backoff"]
             ) == pytest.approx([score for score in query["stupid_backoff"] if score], rel=1e-6, abs=1e-9)
 
 
@@ -175,12 +175,12 @@ def test_wikitext_sentences_score_as_in_kenlm(order: int, split: bool) -> None:
     backoff = make(Backoff(order=order), text)
     sentences = [text.encode(sentence) for sentence in answers["sentences"]]
     for number, sentence in enumerate(sentences):
-        scores = model.score(sentence, sentence=True)
+        scores = model.score(sentence, document=True)
         expected = np.array(answers["log10"][str(order)][number])
         np.testing.assert_allclose(scores.logprob / math.log(10), expected, rtol=0, atol=TOLERANCE)
         assert scores.effective_n.tolist() == answers["len"][str(order)][number]
         expected = answers["stupid_backoff"][str(order)][number]
-        found = scores_of_known(backoff.score(sentence, sentence=True).prob, expected)
+        found = scores_of_known(backoff.score(sentence, document=True).prob, expected)
         np.testing.assert_allclose(found, [score for score in expected if score], rtol=1e-6)
 
 
@@ -216,7 +216,7 @@ def test_toy_sentences_inside_documents_score_as_in_kenlm(name: str, order: int,
         table = statistics.raw if length == str(order) else statistics.continuation
         assert list(table[int(length) - 1]) == counts
     for query in expected["queries"]:
-        scores = model.score(text.encode(query["text"]), sentence=True)
+        scores = model.score(text.encode(query["text"]), document=True)
         log10, lengths, _ = zip(*query["tokens"], strict=True)
         assert scores.logprob / math.log(10) == pytest.approx(log10, abs=TOLERANCE)
         assert scores.effective_n.tolist() == list(lengths)
@@ -232,13 +232,13 @@ def test_wikitext_sentences_inside_documents_score_as_in_kenlm(split: bool) -> N
     for order in (3, 5):
         model = make(KneserNey(order=order), text, statistics, separator=text.separator)
         for number, sentence in enumerate(answers["sentences"]):
-            scores = model.score(text.encode(sentence), sentence=True)
+            scores = model.score(text.encode(sentence), document=True)
             expected = np.array(answers["log10"][str(order)][number])
             np.testing.assert_allclose(scores.logprob / math.log(10), expected, rtol=0, atol=TOLERANCE)
             assert scores.effective_n.tolist() == answers["len"][str(order)][number]
     for number, sentence in enumerate(answers["sentences"]):
         expected = answers["stupid_backoff"]["3"][number]
-        found = scores_of_known(backoff.score(text.encode(sentence), sentence=True).prob, expected)
+        found = scores_of_known(backoff.score(text.encode(sentence), document=True).prob, expected)
         np.testing.assert_allclose(found, [score for score in expected if score], rtol=1e-6)
 
 
@@ -262,7 +262,7 @@ def test_kenlm_itself_reads_what_is_written(tmp_path: Any) -> None:
         write_arpa(model, file, lambda token: words[token])
     peer = kenlm.Model(str(path))
     for sentence in wikitext_answers()["sentences"][:40]:
-        scores = model.score(text.encode(sentence), sentence=True)
+        scores = model.score(text.encode(sentence), document=True)
         log10, lengths, unknown = zip(*peer.full_scores(sentence, bos=True, eos=True), strict=True)
         np.testing.assert_allclose(scores.logprob / math.log(10), log10, rtol=0, atol=TOLERANCE)
         assert scores.effective_n.tolist() == list(lengths)

@@ -1,6 +1,7 @@
 """A question to a model has one answer: with and without rewrite rules, by verbs, by arrays, over HTTP.
 
 Corpora have a sentence separator or none, several versions, removed documents; contexts have unknown words.
+Sentences are scored as documents of a corpus that has a document per sentence.
 """
 
 from __future__ import annotations
@@ -156,3 +157,93 @@ def test_a_question_has_one_answer(documents, others, separator, context, contin
                 for source, corpus in sources(db, version):
                     for model in models:
                         check_source(db, service, source, corpus, context, continuation, model)
+
+
+# In these texts a sentence ends after a full stop that a capital letter follows (UAX #29, rules SB8 to SB11).
+CAPITAL = "A"
+SENTENCES = st.lists(st.sampled_from((CAPITAL, "b", "c", ".", ".")), max_size=12).map(" ".join)
+SCORED = st.lists(st.sampled_from((CAPITAL, "b", ".", ".", "zebra")), max_size=8).map(" ".join)
+
+
+def sentences_of(text):
+    """The sentences of a text, none of them empty."""
+    words, found = text.split(), []
+    for i, word in enumerate(words):
+        if i == 0 or (word == CAPITAL and words[i - 1] == "."):
+            found.append([])
+        found[-1].append(word)
+    return [" ".join(sentence) for sentence in found]
+
+
+def kept_documents(documents, others, source):
+    """The texts of a source of `sources`."""
+    c = documents if "VERSION" in source else documents[:-1]
+    if "WHERE" in source:
+        c = [text for text in c if len(text) % 2 == 1]
+    return c + others if "+" in source else c
+
+
+def scored_apart(sentences, text, model):
+    """The rows of SCORE of each of a text's sentences, in a corpus with a document per sentence."""
+    with ngramdb.connect() as db:
+        db.create_corpus("apart").append(sentences)
+        parts = [
+            db.execute(f'SCORE "{part}" USING {model} DOCUMENT').fetchall()
+            for part in sentences_of(text) or [""]
+        ]
+    return plain([row for rows in parts for row in rows])
+
+
+def without_ids(rows):
+    """Rows of SCORE without positions and token ids, which are of one corpus."""
+    return [[row[1], *row[3:]] for row in rows]
+
+
+def check_sentences(db, service, source, corpus, documents, text, model):
+    sentences = [part for document in documents for part in sentences_of(document)]
+    expected = scored_apart(sentences, text, model)
+    statement = f'SCORE "{text}" USING {model} SENTENCE {clauses(source)}'
+    rows, summary = answer(db, statement, rules=True)
+    assert without_ids(rows) == without_ids(expected), statement
+    assert (rows, summary) == answer(db, statement, rules=False), statement
+    served = json.loads(ask(service, f"/query.json?q={quote(statement)}").body)
+    assert plain([[row[c] for c in served["columns"]] for row in served["rows"]]) == rows, statement
+    if corpus is None:
+        return
+    begun = [part.split()[0] for part in sentences]
+    assert corpus.count(ngramdb.pattern("<s> *")) == len(sentences)
+    if model == "ngram" and text.startswith(CAPITAL) and sentences:
+        assert rows[0][4:6] == [begun.count(CAPITAL), len(sentences)]
+        assert corpus.count(ngramdb.pattern('<s> "A"')) == begun.count(CAPITAL)
+    probs = [row[6] for row in rows]
+    scores = corpus.score(text, model, sentence=True)
+    assert plain(scores.prob.tolist()) == probs
+    two = corpus.score_many([text, "b . A"], model, sentence=True)
+    assert np.array_equal(two[0].prob, scores.prob, equal_nan=True)
+    assert np.array_equal(two[1].prob, corpus.score("b . A", model, sentence=True).prob, equal_nan=True)
+    measured = corpus.perplexity([text], model, sentence=True)
+    assert plain(measured.logprob) == summary["logprob"] and measured.n_unknown == summary["unknown_words"]
+    assert corpus.agreement([text], model, sentence=True).total == len(rows)
+    model_of_sentences = corpus.language_model(model, sentences=True)
+    parts = [corpus.tokenizer.encode(part) for part in sentences_of(text) or [""]]
+    alone = [model_of_sentences.score(ids, document=True).prob for ids in parts]
+    assert plain(np.concatenate(alone).tolist()) == probs
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES)
+@given(
+    st.lists(SENTENCES, min_size=2, max_size=5),
+    st.lists(SENTENCES, min_size=1, max_size=2),
+    SCORED,
+    st.lists(st.sampled_from(MODELS), min_size=2, max_size=4, unique=True),
+)
+def test_sentences_are_scored_as_documents_of_a_corpus_of_sentences(documents, others, text, models):
+    with database(documents, others, len(documents) - 1, None) as (db, path, version):
+        limits = Limits(time_limit=60.0)
+        with closing(open_library([str(path)], limits, {})) as library:
+            service = Service(library, limits, Access())
+            with closing(service.workers):
+                for source, corpus in sources(db, version):
+                    kept = kept_documents(documents, others, source)
+                    for model in models:
+                        check_sentences(db, service, source, corpus, kept, text, model)

@@ -55,10 +55,10 @@ def test_flags_by_place_and_those_of_numpy(corpus):
 def test_models_take_flags_alike(corpus):
     model = corpus.language_model(lm.NGram())
     for ask in (
-        lambda: model.score([0], sentence="no"),
-        lambda: model.score_many([0], [0, 1], sentence=0),
-        lambda: model.state(sentence=None),
-        lambda: lm.perplexity(model, [[0]], sentence="no"),
+        lambda: model.score([0], document="no"),
+        lambda: model.score_many([0], [0, 1], document=0),
+        lambda: model.state(document=None),
+        lambda: lm.perplexity(model, [[0]], document="no"),
     ):
         with pytest.raises(InvalidArgument, match="sentence is True or False"):
             ask()

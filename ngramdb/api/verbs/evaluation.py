@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb.api.arguments import trees
+from ngramdb.api.arguments import trees, units
 from ngramdb.api.arguments.documents import each_of
 from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs.exporting import write_text
@@ -26,24 +27,27 @@ from ngramdb.lm import agreement_plot, arpa, speculative
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
+from ngramdb.planner.plan import Unit
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 from ngramdb.types import token_ids
 
+# The ids of a document and its text or ids: the ids to read.
+Cut = Callable[[IntArray, Any], IntArray]
 # `Corpus.agreement` of one corpus.
 Measure = Callable[..., agreeing.Agreement]
 
 
 def perplexity(
     model: LanguageModel,
-    tokenizer: Tokenizer,
+    view: Corpus,
     docs: Any,
-    sentence: bool,
+    unit: Unit | None,
     progress: evaluating.Progress | None,
 ) -> evaluating.Perplexity:
-    """`Corpus.perplexity`."""
-    size = TextSize(tokenizer)
-    documents = token_ids_of(docs, tokenizer, size)
-    found = evaluating.perplexity(model, documents, sentence=sentence, progress=progress)
+    """`Corpus.perplexity`, of a model over `view` (`units.corpus_for`)."""
+    size = TextSize(view.tokenizer)
+    documents = token_ids_of(docs, view.tokenizer, size, partial(units.cut, view, unit))
+    found = evaluating.perplexity(model, documents, document=unit is not None, progress=progress)
     if not size.is_known:
         return found
     return replace(found, n_bytes=size.n_bytes, n_characters=size.n_characters)
@@ -51,15 +55,16 @@ def perplexity(
 
 def agreement(
     model: LanguageModel,
-    tokenizer: Tokenizer,
+    view: Corpus,
     docs: Any,
-    sentence: bool,
+    unit: Unit | None,
     skip: int,
     progress: evaluating.Progress | None,
 ) -> agreeing.Agreement:
-    """`Corpus.agreement`."""
-    documents = token_ids_of(docs, tokenizer)
-    return agreeing.measure_agreement(model, documents, sentence=sentence, skip=skip, progress=progress)
+    """`Corpus.agreement`, of a model over `view` (`units.corpus_for`)."""
+    documents = token_ids_of(docs, view.tokenizer, cut=partial(units.cut, view, unit))
+    between = unit is not None
+    return agreeing.measure_agreement(model, documents, document=between, skip=skip, progress=progress)
 
 
 def agreement_panels(
@@ -142,11 +147,14 @@ class TextSize:
         self.n_characters += len(item)
 
 
-def token_ids_of(docs: Any, tokenizer: Tokenizer, size: TextSize | None = None) -> Iterator[IntArray]:
+def token_ids_of(
+    docs: Any, tokenizer: Tokenizer, size: TextSize | None = None, cut: Cut | None = None
+) -> Iterator[IntArray]:
     """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
 
     docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata; or a table
     size : what counts bytes and characters
+    cut : is given the ids and the text or ids of a document, and returns the ids to yield
 
     Raises
     ------
@@ -160,7 +168,8 @@ def token_ids_of(docs: Any, tokenizer: Tokenizer, size: TextSize | None = None) 
             if size is not None:
                 size.add(content)
             is_text = isinstance(content, str)
-            yield np.asarray(tokenizer.encode(content), dtype=np.int64) if is_text else token_ids(content)
+            ids = np.asarray(tokenizer.encode(content), dtype=np.int64) if is_text else token_ids(content)
+            yield ids if cut is None else cut(ids, content)
         except InvalidArgument as error:
             raise InvalidArgument(f"document {number}: {error}") from error
 

@@ -13,7 +13,7 @@ from ngramdb.cli.terminal.screen import detect
 
 DESCRIPTION = """\
 Measure the perplexity of documents under a language model of a corpus, with their unknown words and without.
-A document is a sentence of its own, unless --no-sentence is given.
+Each is scored as a document, from <s> to </s>, unless --sentence or --no-document is given.
 """
 COLUMNS = (
     *("documents", "tokens", "unknown", "unanswered", "zero"),
@@ -29,7 +29,11 @@ def make_parser() -> argparse.ArgumentParser:
     held_out.add_document_flags(parser)
     add = parser.add_argument
     add("--model", metavar="M", default="kneser_ney", help="what stands after USING; kneser_ney by default")
-    add("--no-sentence", action="store_true", help="no <s> before documents, and no </s> to predict")
+    unit = parser.add_mutually_exclusive_group()
+    unit.add_argument("--sentence", action="store_true", help="cut documents into sentences, and score each")
+    unit.add_argument(
+        "--no-document", action="store_true", help="no <s> before documents, and no </s> to predict"
+    )
     add("--per-document", action="store_true", help="a row per document instead of one for all")
     add("--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere")
     add_common_flags(parser)
@@ -41,8 +45,10 @@ def run(options: argparse.Namespace) -> int:
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
         with held_out.measuring(options, corpus) as (docs, watch):
-            sentence = not options.no_sentence
-            found = corpus.perplexity(docs, model=options.model, sentence=sentence, progress=watch)
+            document = not (options.sentence or options.no_document)
+            found = corpus.perplexity(
+                docs, options.model, document=document, sentence=options.sentence, progress=watch
+            )
     note = {} if found.note is None else {"note": found.note}
     if options.per_document:
         lengths, values = found.document_lengths.tolist(), found.per_document.tolist()

@@ -89,7 +89,7 @@ question:
   PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]
   DIST [GIVEN] ngram [USING model] [WHERE condition] [TOP k] [FROM source]
   DIST BEFORE ngram [WHERE condition] [TOP k] [FROM source]
-  SCORE ngram [USING model] [WHERE condition] [SENTENCE] [FROM source]
+  SCORE ngram [USING model] [WHERE condition] [SENTENCE | DOCUMENT] [FROM source]
   GENERATE [GIVEN] ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
     [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]
 data:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
+from ngramdb.engine.corpus import sentences
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
 from ngramdb.engine.corpus.slice import SliceView, forget_slices, prefers_slice, slice_of
 from ngramdb.engine.corpus.view import CorpusView
@@ -137,6 +138,10 @@ class AlgebraView:
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
+
+    def in_sentences(self) -> sentences.SentenceView:
+        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        return sentences.in_sentences(self)
 
     def forget_slices(self) -> None:
         """Let go of the slices that are kept, which refer to it."""

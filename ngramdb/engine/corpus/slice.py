@@ -18,6 +18,7 @@ import numpy as np
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
+from ngramdb.engine.corpus import sentences
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.segments.base import Segment
@@ -188,6 +189,10 @@ class SliceView:
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
+
+    def in_sentences(self) -> sentences.SentenceView:
+        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        return sentences.in_sentences(self)
 
     @cached_property
     def _removed(self) -> tuple[Docs, ...]:

@@ -30,11 +30,12 @@ from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
+    from ngramdb.engine.corpus import sentences, waiting
     from ngramdb.engine.corpus import slice as slices
-    from ngramdb.engine.corpus import waiting
 else:
     waiting = lazy_module("ngramdb.engine.corpus.waiting")
     audit = lazy_module("ngramdb.engine.changes.audit")
+    sentences = lazy_module("ngramdb.engine.corpus.sentences")
     slices = lazy_module("ngramdb.engine.corpus.slice")
 
 One = TypeVar("One")
@@ -165,6 +166,10 @@ class CorpusView:
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return slices.prefers_slice(self, chosen, work, worth)
+
+    def in_sentences(self) -> sentences.SentenceView:
+        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        return sentences.in_sentences(self)
 
     def forget_slices(self) -> None:
         """Let go of the slices that are kept, which refer to it."""

@@ -49,7 +49,7 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     made = make(model, corpus, statistics)
     if hasattr(corpus, "ask_batch"):
         made.batches = _SharedBatches(corpus, model, made.batches)
-    if seconds >= NOTED_SECONDS and getattr(corpus, "terms", None) is None:
+    if seconds >= NOTED_SECONDS and hasattr(corpus.entry, "statistics"):
         made.advice = (
             f"counting for Kneser-Ney took {seconds:.1f} s, and is for this session only: "
             f"ANALYZE {corpus.entry.name} keeps the counts"
@@ -73,8 +73,8 @@ class _SharedBatches:
     def estimate(self, flat: IntArray, offsets: IntArray, tokens: IntArray, begins: Any) -> Any:
         return self._asked("estimate", flat, offsets, (tokens, begins))
 
-    def score(self, flat: IntArray, offsets: IntArray, sentences: bool) -> Any:
-        return self._asked("score", flat, offsets, (), sentences)
+    def score(self, flat: IntArray, offsets: IntArray, between: bool) -> Any:
+        return self._asked("score", flat, offsets, (), between)
 
     def _asked(
         self, method: str, flat: IntArray, offsets: IntArray, columns: tuple[Any, ...], *further: Any
@@ -124,7 +124,7 @@ def statistics_of(corpus: Corpus) -> Statistics:
         try:
             found = index_cache.analyze(corpus)
         except TimeoutExceeded as error:  # asked again, it would count from the start
-            if getattr(corpus, "terms", None) is None:
+            if hasattr(corpus.entry, "statistics"):
                 name = corpus.entry.name
                 error.args = (
                     f"{error}. It was counting for Kneser-Ney; "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.questions.probability import TokenScores, ratios
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.limits import SENTENCE_BREAK
 from ngramdb.lm.known_words import are_known, types_among
 from ngramdb.lm.measures import Measure
 from ngramdb.lm.sentences import is_cut, separator_of
@@ -26,16 +27,16 @@ SHOWN_UNKNOWN = "<unk>"
 
 
 def token_scores(
-    corpus: Corpus, flat: IntArray, offsets: IntArray, model: ModelSpec, sentence: bool = False
+    corpus: Corpus, flat: IntArray, offsets: IntArray, model: ModelSpec, between: bool = False
 ) -> TokenScores:
-    """The scores of several documents' tokens, one after the other; contexts begin with the document.
+    """Score the tokens of several documents, one after the other; contexts begin with the document.
 
-    With `sentence` each is a sentence of its own, after `<s>`; the score of `</s>` is its last entry.
+    With `between` each comes after `<s>`, and the score of `</s>` is its last entry.
     """
-    if is_counted(corpus, model) and not sentence:
+    if is_counted(corpus, model) and not between:
         counts = corpus.index.score(flat, offsets, model.infgram, model.limit)
         return TokenScores(ratios(counts[0], counts[1]), *counts)
-    found = language_model(corpus, model).score_many(flat, offsets, sentence=sentence)
+    found = language_model(corpus, model).score_many(flat, offsets, document=between)
     return TokenScores.of(found)
 
 
@@ -47,18 +48,21 @@ def log_probabilities(prob: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def score(plan: Scoring) -> Result:
     """A row per token; the summary holds the totals."""
-    ids = plan.gram.ids
+    corpus, ids = plan.corpus, plan.gram.ids
+    if plan.unit == "sentence":
+        sentences = corpus.in_sentences()
+        corpus, ids = sentences, sentences.cut(ids, plan.gram.text)
     bounds = np.array([0, len(ids)], dtype=np.int64)
-    found = token_scores(plan.corpus, ids, bounds, plan.model, plan.sentence)
+    found = token_scores(corpus, ids, bounds, plan.model, plan.unit is not None)
     logprob = log_probabilities(found.prob)
-    types = types_among(ids, plan.corpus.index)
-    separator = separator_of(plan.corpus) if is_cut(plan.corpus) else None
+    types = types_among(ids, corpus.index)
+    separator = separator_of(corpus) if is_cut(corpus) else None
     known = are_known(ids, types, separator)
-    batches = _batches(ids, known, found, logprob, plan.corpus.tokenizer)
+    batches = _batches(ids, known, found, logprob, corpus.tokenizer)
     columns = (int, str, int, int, int, int, float, float, bool)
     summary = totals(known, logprob)
-    if not is_counted(plan.corpus, plan.model):
-        note = note_of(language_model(plan.corpus, plan.model))
+    if not is_counted(corpus, plan.model):
+        note = note_of(language_model(corpus, plan.model))
         summary |= {} if note is None else {"note": note}
     return Result(SCORE_COLUMNS, batches, summary=summary, n_rows=len(found.prob), types=columns)
 
@@ -99,7 +103,7 @@ def _batches(
     for start in range(0, len(ids), BATCH_ROWS):
         part = slice(start, start + BATCH_ROWS)
         shown = np.flatnonzero(named[part])
-        texts = [SHOWN_UNKNOWN] * len(named[part])
+        texts = np.where(ids[part] == SENTENCE_BREAK, SHOWN_END, SHOWN_UNKNOWN).tolist()
         for i, text in zip(shown.tolist(), tokenizer.token_texts(ids[part][shown]), strict=True):
             texts[i] = text
         if ended and start + BATCH_ROWS >= len(ids):
@@ -118,7 +122,7 @@ def _batches(
             (
                 start + i,
                 text,
-                None if token < 0 else token,
+                None if token < 0 or token == SENTENCE_BREAK else token,
                 effective_n,
                 count,
                 context_count,

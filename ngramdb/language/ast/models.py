@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.conditions import Condition
-from ngramdb.language.ast.leaves import Ngram, Scalar
+from ngramdb.language.ast.leaves import Name, Ngram, Scalar
 from ngramdb.language.ast.sources import Source
 from ngramdb.language.ast.statements import Question
 from ngramdb.late_dataclasses import dataclass
@@ -57,11 +57,14 @@ class DistBefore(Question):
 
 @dataclass(frozen=True)
 class Score(Question):
-    """SCORE "text" [USING model] [WHERE cond] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
+    """SCORE "text" [USING model] [WHERE cond] [SENTENCE | DOCUMENT].
+
+    `unit`, 'sentence' or 'document', is what the text consists of: each is scored between <s> and </s>.
+    """
 
     ngram: Ngram
     model: ModelClause | None = None
-    sentence: bool = False
+    unit: Name | None = None
     source: Source | None = None
     where: Condition | None = None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
@@ -9,6 +11,7 @@ from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import document_keys, returned_fields
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.sentences import why_not_in_sentences
 
 
 def prob(scope: Scope, node: ast.Prob) -> plan.Plan:
@@ -49,7 +52,12 @@ def score(scope: Scope, node: ast.Score) -> plan.Plan:
     corpus = scope.corpus(node.source)
     passage = scope.passage(node.ngram, corpus)
     where = among(scope, node.where, corpus)
-    return plan.Scoring(corpus, passage, scope.model(node.model), node.sentence, where=where)
+    unit = None if node.unit is None else cast("plan.Unit", node.unit.value)
+    if node.unit is not None and unit == "sentence":
+        why = why_not_in_sentences(corpus, scope.catalog.own_corpus_names())
+        if why is not None:
+            scope.fail(PlanError, why, node.unit)
+    return plan.Scoring(corpus, passage, scope.model(node.model), unit, where=where)
 
 
 def docs(scope: Scope, node: ast.Docs) -> plan.Plan:

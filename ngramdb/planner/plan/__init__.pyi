@@ -140,3 +140,4 @@ from .questions import Documents as Documents
 from .questions import GroupedCount as GroupedCount
 from .questions import Probability as Probability
 from .questions import Scoring as Scoring
+from .questions import Unit as Unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.planner.plan.concordance import Sampling
     from ngramdb.planner.plan.grams import Gram
+
+# The units that a text is scored in, each from its beginning to its end.
+Unit: TypeAlias = Literal["document", "sentence"]
 
 COUNT_COLUMNS = ("count",)
 PROBABILITY_COLUMNS = ("prob", "cont_count", "context_count", "effective_n", "sparse")
@@ -242,13 +245,13 @@ class DistributionBefore(
 
 @dataclass(frozen=True)
 class Scoring(SliceQuestion, operator="questions.scoring.score", binders={"Score": "questions.score"}):
-    """SCORE. `sentence`: between `<s>` and `</s>`."""
+    """SCORE. `unit`: the text is a document, or is cut into sentences; each is between `<s>` and `</s>`."""
 
     gram: Gram
     model: ModelSpec
-    sentence: bool = False
+    unit: Unit | None = None
 
     def label(self) -> str:
         n = len(self.gram)
-        what = "as a sentence, " if self.sentence else ""
+        what = {None: "", "document": "as a document, ", "sentence": "in sentences, "}[self.unit]
         return f"score {n:,} token{'' if n == 1 else 's'}, {what}{self.model}"

@@ -65,19 +65,19 @@ def test_verbs_statements_and_batches_give_the_same_probabilities(db, corpus, mo
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("sentence", [False, True])
-def test_scores_of_one_text_of_many_and_of_a_statement_agree(db, corpus, model, sentence):
+@pytest.mark.parametrize("whole", [False, True])
+def test_scores_of_one_text_of_many_and_of_a_statement_agree(db, corpus, model, whole):
     texts = ["the cat sat", "", "a zebra ran"]
-    every = corpus.score_many(texts, model, sentence=sentence)
+    every = corpus.score_many(texts, model, document=whole)
     assert len(every) == 3 and len(every.all) == sum(map(len, every))
     for text, scores in zip(texts, every, strict=True):
-        one = corpus.score(text, model, sentence=sentence)
-        assert len(one) == len(text.split()) + sentence
+        one = corpus.score(text, model, document=whole)
+        assert len(one) == len(text.split()) + whole
         assert np.array_equal(one.prob, scores.prob, equal_nan=True)
-        rows = db.execute(f"SCORE ? USING {model} {'SENTENCE' if sentence else ''}", [text]).fetchall()
+        rows = db.execute(f"SCORE ? USING {model} {'DOCUMENT' if whole else ''}", [text]).fetchall()
         assert [row[6] for row in rows] == [None if math.isnan(p) else p for p in one.prob]
         assert [row[3] for row in rows] == one.effective_n.tolist()
-    if sentence:
+    if whole:
         assert rows[-1][1:3] == ("</s>", None)
 
 
@@ -356,10 +356,10 @@ def test_perplexity_of_documents_of_any_form(corpus):
     found = corpus.perplexity(iter(docs), "kneser_ney", progress=lambda *done: seen.append(done))
     assert found.document_lengths.tolist() == [4, 3, 3, 3, 3] and found.n_unknown == 4
     assert np.ptp(found.per_document[1:]) == 0 and seen[-1] == (5, 16)
-    scores = corpus.score("the cat sat", "kneser_ney", sentence=True)
+    scores = corpus.score("the cat sat", "kneser_ney", document=True)
     assert found.per_document[0] == pytest.approx(np.exp(-scores.logprob.mean()))
     assert found.perplexity_known < found.perplexity
-    without = corpus.perplexity(["the cat sat"], "kneser_ney", sentence=False)
+    without = corpus.perplexity(["the cat sat"], "kneser_ney", document=False)
     assert without.n_tokens == 3
     for wrong, message in (("the cat", "an iterable of texts"), ([{"x": 1}], "document 1: a dict needs")):
         with pytest.raises(InvalidArgument, match=message):
@@ -499,15 +499,15 @@ def test_a_file_of_lines_is_a_corpus_of_sentences(db, tmp_path):
     anew = db.create_corpus("anew")
     anew.append(TEXTS)
     assert db.corpus("lines").n_documents == 5
-    scores = [db.corpus(name).score("the cat sat", "kneser_ney", sentence=True) for name in ("lines", "anew")]
+    scores = [db.corpus(name).score("the cat sat", "kneser_ney", document=True) for name in ("lines", "anew")]
     assert scores[0].prob.tolist() == scores[1].prob.tolist()
 
 
 def test_plans_of_models_explain_themselves(db, corpus):
     (line, *_) = [row[0] for row in db.execute('EXPLAIN GENERATE GIVEN "the" TOKENS 4 NUCLEUS 0.5 SEED 1')]
     assert line == 'generate 4 tokens given "the", sample, nucleus 0.5, seed 1, INFGRAM'
-    (line, *_) = [row[0] for row in db.execute('EXPLAIN SCORE "the" USING KNESER_NEY ORDER 3 SENTENCE')]
-    assert line == "score 1 token, as a sentence, KNESER_NEY ORDER 3"
+    (line, *_) = [row[0] for row in db.execute('EXPLAIN SCORE "the" USING KNESER_NEY ORDER 3 DOCUMENT')]
+    assert line == "score 1 token, as a document, KNESER_NEY ORDER 3"
     (line, *_) = [row[0] for row in db.execute("EXPLAIN ANALYZE pets")]
     assert line == "analyze pets"
 
@@ -522,7 +522,7 @@ def test_the_program_that_the_format_is_of_scores_the_same(corpus, tmp_path):
     corpus.export_arpa(tmp_path / "pets.arpa", 3)
     other = kenlm.Model(str(tmp_path / "pets.arpa"))
     for text in ("the cat sat on the mat", "a zebra and a dog", "mat", ""):
-        found = corpus.score(text, "kneser_ney order 3", sentence=True)
+        found = corpus.score(text, "kneser_ney order 3", document=True)
         expected = [log10 for log10, _, _ in other.full_scores(text)]
         assert found.logprob / math.log(10) == pytest.approx(expected, abs=1e-5)
 
@@ -533,7 +533,7 @@ def test_a_separator_inside_documents_cuts_sentences(db):
     anew = db.create_corpus("anew")
     anew.append(TEXTS)
     for model in MODELS:
-        scores = [made.score("the cat sat", model, sentence=True).prob for made in (lines, anew)]
+        scores = [made.score("the cat sat", model, document=True).prob for made in (lines, anew)]
         assert np.array_equal(*scores, equal_nan=True)
         prob = [made.prob("cat", "the", model) for made in (lines, anew)]
         assert prob[0] == prob[1]

@@ -58,9 +58,10 @@ def same(found, expected):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("sentence", [False, True])
-def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, text, sentence):
-    statement = f'SCORE "{text}" USING {model.upper()}{" SENTENCE" if sentence else ""}'
+@pytest.mark.parametrize("unit", [None, "document", "sentence"])
+def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, text, unit):
+    statement = f'SCORE "{text}" USING {model.upper()}{" " + unit.upper() if unit else ""}'
+    chosen = {unit: True} if unit else {}
     result = connection_of(corpus).execute(statement)
     expected = by_hand([row[6] for row in result])
     nonzero = by_hand([row[6] for row in connection_of(corpus).execute(statement) if row[6]])
@@ -68,12 +69,12 @@ def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, t
     assert ("perplexity_nonzero" in result.summary) == bool(result.summary["zero_probabilities"])
     if result.summary["zero_probabilities"]:
         assert same(result.summary["perplexity_nonzero"], nonzero)
-    assert same(corpus.score(text, model, sentence=sentence).perplexity, expected)
-    assert same(corpus.score_many([text, "a"], model, sentence=sentence)[0].perplexity, expected)
+    assert same(corpus.score(text, model, **chosen).perplexity, expected)
+    assert same(corpus.score_many([text, "a"], model, **chosen)[0].perplexity, expected)
     ids = corpus.tokenizer.encode(text)
-    scores = corpus.language_model(model).score(ids, sentence=sentence)
+    scores = corpus.language_model(model, sentences=unit == "sentence").score(ids, document=unit is not None)
     assert same(scores.perplexity, expected)
-    measured = corpus.perplexity([text], model, sentence=sentence)
+    measured = corpus.perplexity([text], model, **(chosen or {"document": False}))
     assert same(measured.perplexity, expected) and same(measured.per_document[0], expected)
     assert same(measured.perplexity_nonzero, nonzero)
     assert same(measured.logprob, result.summary["logprob"]) and same(scores.total_logprob, measured.logprob)
@@ -81,7 +82,8 @@ def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, t
     assert measured.n_unanswered == result.summary["unseen_contexts"]
     held_out = tmp_path / "held.jsonl"
     held_out.write_text(json.dumps({"text": text}) + "\n")
-    flags = ["--format", "csv", "--model", model, *([] if sentence else ["--no-sentence"])]
+    flag = {None: ["--no-document"], "document": [], "sentence": ["--sentence"]}[unit]
+    flags = ["--format", "csv", "--model", model, *flag]
     with contextlib.redirect_stdout(io.StringIO()) as written:
         assert main(["perplexity", str(folder), "c", str(held_out), *flags]) == 0
     row = next(csv.DictReader(io.StringIO(written.getvalue())))

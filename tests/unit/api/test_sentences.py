@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from connections import connection_of
 
 import ngramdb
-from ngramdb.errors import InvalidArgument, NgramdbError
+from ngramdb.engine.corpus import sentences
+from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, ResourceError
 
 LINES = ["the cat sat", "the dog sat", "a dog ran", "the cat ran away", "a cat sat on the dog"]
 
@@ -55,7 +57,7 @@ def test_statements_answer_as_with_a_document_per_sentence(corpora, model):
 
     for question in (
         'PROB "dog" GIVEN "the" {} FROM {}',
-        'SCORE "a cat ran" {} SENTENCE FROM {}',
+        'SCORE "a cat ran" {} DOCUMENT FROM {}',
         'GENERATE GIVEN "the" TOKENS 6 {} FROM {}',
         'DIST GIVEN "sat" {} FROM {}',
     ):
@@ -107,9 +109,82 @@ def test_a_separator_of_ids_is_a_number():
     with ngramdb.connect() as db:
         corpus = db.create_corpus("ids", "tokens", sentence_separator="0")
         corpus.append([{"ids": [1, 2, 0, 1, 3]}])
-        assert corpus.score([1, 2], "infgram", sentence=True).prob.tolist() == [1.0, 0.5, 1.0]
+        assert corpus.score([1, 2], "infgram", document=True).prob.tolist() == [1.0, 0.5, 1.0]
         with pytest.raises(InvalidArgument, match="a token id from '0'"):
             db.create_corpus("other", "tokens", sentence_separator="zero")
+
+
+def test_sentences_of_patterns_are_refused_where_a_separator_cuts_documents(corpora):
+    _, whole, _ = corpora
+    message = (
+        "models of whole cut documents at its sentence_separator, and not where patterns find sentences; "
+        r"DOCUMENT \(document=True in Python\) scores a text as a document"
+    )
+    for question in (
+        lambda: connection_of(whole).execute('SCORE "the cat" SENTENCE FROM whole'),
+        lambda: connection_of(whole).execute('SCORE "the cat" SENTENCE FROM whole + whole'),
+        lambda: whole.score("the cat", sentence=True),
+        lambda: whole.where("doc_id = 0").score_many(["the cat"], sentence=True),
+        lambda: whole.perplexity(["the cat"], sentence=True),
+        lambda: whole.agreement(["the cat"], sentence=True),
+        lambda: whole.language_model(sentences=True),
+    ):
+        with pytest.raises(PlanError, match=message.replace("whole", r"whole[\w =+]*")):
+            question()
+
+
+def test_sentences_that_are_not_known_are_refused():
+    with ngramdb.connect() as db:
+        filled(db, "bare", "words", LINES, sentences=False)
+        ids = filled(db, "ids", "tokens", [[1, 2]])
+        with pytest.raises(PlanError, match=r"bare does not know its sentences.* DOCUMENT"):
+            db.execute('SCORE "the cat" SENTENCE FROM bare')
+        with pytest.raises(PlanError, match=r"ids does not know its sentences.* DOCUMENT"):
+            ids.score([1], sentence=True)
+
+
+def test_a_corpus_too_large_for_an_index_of_its_sentences_is_refused(monkeypatch):
+    monkeypatch.setattr(sentences, "MAX_INDEXED", 4)
+    with ngramdb.connect() as db:
+        corpus = filled(db, "c", "words", ["the cat", "the dog sat"])
+        with pytest.raises(ResourceError, match=r"5 tokens, at most 4; .*WHERE, or .*DOCUMENT"):
+            corpus.score("the", sentence=True)
+        assert corpus.score("the", sentence=True, where="doc_id = 1").prob.tolist() == [1.0, 0.0]
+
+
+def test_a_text_is_a_document_or_cut_into_sentences():
+    with ngramdb.connect() as db:
+        corpus = filled(db, "c", "words", ["He ran. She sat.", "He sat."])
+        for verb in (corpus.score, corpus.perplexity):
+            with pytest.raises(InvalidArgument, match="either document=True"):
+                verb(["He"], document=True, sentence=True)
+            with pytest.raises(InvalidArgument, match="sentence is True or False"):
+                verb(["He"], sentence="yes")
+        texts = ["He sat. She ran."]
+        entries = [corpus.perplexity(texts, **flags).n_tokens for flags in FLAGS]
+        assert entries == [7, 7, 8, 6, 6, 8]
+
+
+# Flags of perplexity; the text has six tokens in two sentences.
+FLAGS = (
+    {},
+    {"document": True},
+    {"sentence": True},
+    {"document": False},
+    {"sentence": False},
+    {"document": False, "sentence": True},
+)
+
+
+def test_ids_are_cut_as_their_text_is_unless_one_is_unknown():
+    with ngramdb.connect() as db:
+        corpus = filled(db, "c", "words", ["He ran. She sat."])
+        ids = corpus.tokenizer.encode("He ran. She sat.")
+        flat, offsets = np.concatenate([ids, ids[:2]]), [0, len(ids), len(ids) + 2]
+        for given in ([ids, ids[:2]], (flat, offsets), ["He ran. She sat.", "He ran"]):
+            found = corpus.score_many(given, "kneser_ney", sentence=True)
+            assert [len(scores) for scores in found] == [8, 3]
+        assert len(corpus.score([*ids[:3], -1, *ids[3:]], sentence=True)) == 8
 
 
 def test_sums_need_one_separator():

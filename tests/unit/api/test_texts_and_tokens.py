@@ -83,7 +83,7 @@ def test_texts_that_are_read_token_by_token_may_have_none(db, poems):
     assert len(poems.score(" ")) == 0 and poems.trace(" ").fetchall() == []
     assert [len(scores) for scores in poems.score_many([" ", "are"])] == [0, 1]
     assert len(poems.match_lengths("\n")) == 0 and len(poems.trace_arrays("\n").starts) == 0
-    assert poems.perplexity(["\n", "are"], sentence=False).n_tokens == 1
+    assert poems.perplexity(["\n", "are"], document=False).n_tokens == 1
 
 
 def test_verbs_refuse_a_text_without_a_token(poems):

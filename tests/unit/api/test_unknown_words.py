@@ -61,8 +61,8 @@ def figures(result):
 def test_unknown_words_are_those_of_a_corpus_without_the_other_documents(db, asked, model):
     statement, texts = ASKED[asked]
     words = {word for text in texts for word in text.split()}
-    for sentence in ("", "SENTENCE"):
-        text = statement.format(TEXT, f"USING {model} {sentence}", version=db.before)
+    for unit in ("", "DOCUMENT"):
+        text = statement.format(TEXT, f"USING {model} {unit}", version=db.before)
         rows, totals = figures(db.execute(text))
         for word, row in zip(TEXT.split(), rows, strict=False):
             assert row[1] == (word if word in words else "<unk>")
@@ -70,9 +70,9 @@ def test_unknown_words_are_those_of_a_corpus_without_the_other_documents(db, ask
         with ngramdb.connect() as fresh:
             corpus = fresh.create_corpus("c", db.tokenizer)
             corpus.append(texts)
-            expected = figures(fresh.execute(f'SCORE "{TEXT}" USING {model} {sentence}'))
+            expected = figures(fresh.execute(f'SCORE "{TEXT}" USING {model} {unit}'))
             assert repr((rows, totals)) == repr(expected)
-            measured = corpus.perplexity([TEXT], model, sentence=bool(sentence))
+            measured = corpus.perplexity([TEXT], model, document=bool(unit))
             assert measured.n_unknown == totals["unknown_words"]
 
 
@@ -80,7 +80,7 @@ def test_unknown_words_are_those_of_a_corpus_without_the_other_documents(db, ask
 def test_perplexities_count_the_same_words(db, model, tmp_path, capsys):
     corpus = db.corpus("less")
     measured = corpus.perplexity([TEXT], model)
-    scored = db.execute(f"SCORE ? USING {model} SENTENCE FROM less", [TEXT])
+    scored = db.execute(f"SCORE ? USING {model} DOCUMENT FROM less", [TEXT])
     assert measured.n_unknown == scored.summary["unknown_words"] == 5  # zebra, bird, and, xyzzy, ran
     path = tmp_path / "held.jsonl"
     path.write_text(json.dumps({"text": TEXT}), encoding="utf-8")
@@ -98,7 +98,7 @@ def test_the_token_between_sentences_is_known():
         for docs, known in ((True, {1, 2, 3, 4}), (False, set())):
             if not docs:
                 corpus.delete("[1]")
-            scored = db.execute("SCORE [1, 0, 9, 4] USING KNESER_NEY SENTENCE")
+            scored = db.execute("SCORE [1, 0, 9, 4] USING KNESER_NEY DOCUMENT")
             unknown = [row[1] == "<unk>" for row in scored.fetchall()[:4]]
             assert unknown == [token != 0 and token not in known for token in (1, 0, 9, 4)]
             measured = corpus.perplexity([[1, 0, 9, 4]], "kneser_ney")

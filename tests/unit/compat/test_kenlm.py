@@ -89,7 +89,7 @@ def test_the_numbers_are_those_of_the_models_scores(model: kenlm.Model, database
     with ngramdb.connect(database) as db:
         spec = "kneser_ney" if model.order == kenlm.UNLIMITED else f"kneser_ney order {model.order}"
         for text in TEXTS:
-            expected = db.corpus("pets").score(text, spec, sentence=True)
+            expected = db.corpus("pets").score(text, spec, document=True)
             assert model.score(text) == pytest.approx(expected.logprob.sum() / math.log(10))
             assert model.perplexity(text) == pytest.approx(expected.perplexity)
 

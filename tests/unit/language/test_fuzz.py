@@ -282,7 +282,10 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         ngrams.map("DIST GIVEN {}".format), FROM=sources, WHERE=conditions, USING=models, TOP=amounts
     ),
     ast.Score: statement(
-        ngrams.map("SCORE {} SENTENCE".format), FROM=sources, WHERE=conditions, USING=models
+        filled("SCORE {}{}", ngrams, st.sampled_from(["", " SENTENCE", " DOCUMENT"])),
+        FROM=sources,
+        WHERE=conditions,
+        USING=models,
     ),
     ast.Generate: statement(
         filled("GENERATE GIVEN {} TOKENS {}", ngrams, amounts),

@@ -137,8 +137,9 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
     ("SCORE :text USING INFGRAM", ast.Score(Parameter(name="text"), ast.ModelClause("infgram"))),
     (
         'SCORE "a" SENTENCE USING KNESER_NEY',
-        ast.Score(Text("a"), ast.ModelClause("kneser_ney"), sentence=True),
+        ast.Score(Text("a"), ast.ModelClause("kneser_ney"), Name("sentence")),
     ),
+    ('SCORE "a" DOCUMENT', ast.Score(Text("a"), unit=Name("document"))),
     ("DOCS", ast.Docs()),
     (
         'DOCS LIMIT 5 OFFSET ? ORDER BY doc_id DESC WHERE "a" FROM wiki',

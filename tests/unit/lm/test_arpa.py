@@ -50,7 +50,7 @@ def test_a_file_says_what_the_model_says(documents, order):
     read_sizes, table = read(file.getvalue())
     assert sizes == read_sizes
     for text in ([0, 1, 2, 3], [2, 2, 99, 1, 2], [], [8, 8]):
-        expected = model.score(text, sentence=True).logprob / math.log(10)
+        expected = model.score(text, document=True).logprob / math.log(10)
         words = ["<s>", *(word(token) if token < 9 else "<unk>" for token in text), "</s>"]
         found = [log10_of(table, tuple(words[: i + 2]), order) for i in range(len(text) + 1)]
         assert found == pytest.approx(expected.tolist(), abs=1e-7)

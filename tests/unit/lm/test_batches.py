@@ -32,13 +32,13 @@ def texts():
 SPECS = [KneserNey(), KneserNey(order=3), KneserNey(min_count=2), InfGram(), NGram(order=2), Backoff()]
 
 
-@pytest.mark.parametrize("sentence", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_a_document_among_many_has_the_scores_that_it_has_alone(view, texts, spec, sentence):
+def test_a_document_among_many_has_the_scores_that_it_has_alone(view, texts, spec, whole):
     statistics = analyze(view)
-    together = make(spec, view, statistics).score_many(*packed(texts), sentence=sentence)
+    together = make(spec, view, statistics).score_many(*packed(texts), document=whole)
     model = make(spec, view, statistics)
-    alone = [model.score(text, sentence=sentence) for text in texts]
+    alone = [model.score(text, document=whole) for text in texts]
     for name in ("prob", "count", "context_count", "effective_n", "sparse"):
         expected = np.concatenate([getattr(scores, name) for scores in alone])
         np.testing.assert_array_equal(getattr(together, name), expected)

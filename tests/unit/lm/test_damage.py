@@ -23,7 +23,7 @@ def test_a_pointer_out_of_the_text_is_reported(row):
     view = View(DOCUMENTS)
     view.index = Index([SuffixIndex(*arrays, "damaged.seg")], [1])
     with pytest.raises(CorruptionError, match=r"damaged\.seg"):
-        make(KneserNey(), view, analyze(view)).score([0, 1, 2, 3], sentence=True)
+        make(KneserNey(), view, analyze(view)).score([0, 1, 2, 3], document=True)
 
 
 def test_wrong_arguments_are_refused():

@@ -28,14 +28,14 @@ def test_perplexity_is_the_mean_over_all_tokens_and_ends(documents):
     model = model_of(documents, KneserNey())
     text = [[0, 1, 2, 3], [2, 99, 3], []]
     found = perplexity(model, text)
-    probs = [p for document in text for p in model.score(document, sentence=True).prob]
+    probs = [p for document in text for p in model.score(document, document=True).prob]
     assert found.n_tokens == 10
     assert found.n_unknown == 1
     assert found.perplexity == pytest.approx(math.exp(-np.log(probs).mean()))
     known = np.delete(probs, 6)
     assert found.perplexity_known == pytest.approx(math.exp(-np.log(known).mean()))
     assert found.per_document.tolist() == [
-        pytest.approx(model.score(document, sentence=True).perplexity) for document in text
+        pytest.approx(model.score(document, document=True).perplexity) for document in text
     ]
     assert found.document_lengths.tolist() == [5, 4, 1]
     assert found.bits_per_token == pytest.approx(-np.log2(probs).mean())
@@ -44,17 +44,17 @@ def test_perplexity_is_the_mean_over_all_tokens_and_ends(documents):
 
 def test_batches_do_not_show(documents, monkeypatch):
     model = model_of(documents, KneserNey(order=3))
-    whole = perplexity(model, DOCUMENTS, sentence=False)
+    whole = perplexity(model, DOCUMENTS, document=False)
     monkeypatch.setattr(sys.modules["ngramdb.lm.evaluation"], "BATCH_TOKENS", 4)
     seen = []
-    cut = perplexity(model, iter(DOCUMENTS), sentence=False, progress=lambda *done: seen.append(done))
+    cut = perplexity(model, iter(DOCUMENTS), document=False, progress=lambda *done: seen.append(done))
     assert cut.perplexity == pytest.approx(whole.perplexity, rel=1e-12)
     np.testing.assert_allclose(cut.per_document, whole.per_document)
     assert len(seen) > 2 and seen == sorted(seen) and seen[-1] == (len(DOCUMENTS), sum(map(len, DOCUMENTS)))
 
 
 def test_tokens_without_an_answer_are_counted_apart(documents):
-    found = perplexity(model_of(documents, NGram(order=3)), [[0, 1, 7, 7, 2]], sentence=False)
+    found = perplexity(model_of(documents, NGram(order=3)), [[0, 1, 7, 7, 2]], document=False)
     assert found.n_unanswered == 2  # after 1 7 and after 7 7
     assert found.n_zero == 1  # 7 after 0 1
     assert found.perplexity == math.inf

@@ -31,7 +31,7 @@ def test_a_sentence_is_scored_as_the_formulas_have_it(corpus, order, min_count, 
     model = make(KneserNey(order=order, min_count=min_count), view, analyze(view))
     reference = ReferenceKneserNey(kept, order, min_count=min_count)
     text = [token if token < 6 else UNKNOWN for token in text]
-    scores = model.score(text, sentence=True)
+    scores = model.score(text, document=True)
     asked = contexts_of(tuple(text))
     expected = [reference.p(token, context) for token, context in asked]
     np.testing.assert_allclose(scores.prob, expected, rtol=1e-10)
@@ -134,7 +134,7 @@ def test_discounts_of_the_greatest_length_are_reused_above(documents, max_length
     reference = ReferenceKneserNey(documents, order, max_length)
     text = tuple(max(documents, key=len))
     expected = [reference.p(token, context) for token, context in contexts_of(text)]
-    np.testing.assert_allclose(model.score(list(text), sentence=True).prob, expected, rtol=1e-10)
+    np.testing.assert_allclose(model.score(list(text), document=True).prob, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("order", [None, 6, 7, 9])
@@ -154,7 +154,7 @@ def test_longer_ngrams_reuse_the_last_discounts_that_could_be_estimated(max_leng
     reference = ReferenceKneserNey(documents, order, max_length)
     text = [*repeated[:15], 3, *repeated[2:12]]
     expected = [reference.p(token, context) for token, context in contexts_of(tuple(text))]
-    np.testing.assert_allclose(model.score(text, sentence=True).prob, expected, rtol=1e-10)
+    np.testing.assert_allclose(model.score(text, document=True).prob, expected, rtol=1e-10)
     distribution = model.dist(repeated[:12])
     assert abs(distribution.probs.sum() - 1) < 1e-9
     assert ("up to" in (model.note or "")) == (order is not None and order > max_length)
@@ -173,7 +173,7 @@ def test_long_repeats_follow_the_formulas_at_every_length():
         model = make(KneserNey(), view, analyze(view, 4))
         text = [*base[:33], 6, *base[3:20]]
         expected = [reference.p(token, context) for token, context in contexts_of(tuple(text))]
-        np.testing.assert_allclose(model.score(text, sentence=True).prob, expected, rtol=1e-10)
+        np.testing.assert_allclose(model.score(text, document=True).prob, expected, rtol=1e-10)
         distribution = model.dist(base[2:30])
         assert abs(distribution.probs.sum() - 1) < 1e-9
 
@@ -195,7 +195,7 @@ def test_frequent_contexts_are_counted_as_rare_ones_are(order):
     for view in stored:
         model = make(KneserNey(order=order), view, analyze(view))
         for _ in range(2):
-            np.testing.assert_allclose(model.score(text, sentence=True).prob, expected, rtol=1e-10)
+            np.testing.assert_allclose(model.score(text, document=True).prob, expected, rtol=1e-10)
 
 
 def test_batches_and_single_questions_agree(view):
@@ -218,9 +218,9 @@ def test_documents_scored_together_are_scored_as_alone(view, documents):
     model = make(KneserNey(), view, analyze(view))
     offsets = np.cumsum([0, *map(len, documents)])
     flat = np.array([token for document in documents for token in document], dtype=np.int64)
-    for sentence in (False, True):
-        together = model.score_many(flat, offsets, sentence=sentence)
-        alone = [model.score(document, sentence=sentence) for document in documents]
+    for whole in (False, True):
+        together = model.score_many(flat, offsets, document=whole)
+        alone = [model.score(document, document=whole) for document in documents]
         assert together.prob.tolist() == [p for scores in alone for p in scores.prob]
 
 
@@ -239,7 +239,7 @@ def test_borders_within_a_text_cut_it_into_sentences(view, documents):
     first, second = documents[0], documents[3]
     text = [BEGIN, *first, END, BEGIN, *second, END]
     scores = model.score(text)
-    alone = np.concatenate([model.score(first, sentence=True).prob, model.score(second, sentence=True).prob])
+    alone = np.concatenate([model.score(first, document=True).prob, model.score(second, document=True).prob])
     predicted = np.array([i for i, token in enumerate(text) if token != BEGIN])
     np.testing.assert_allclose(scores.prob[predicted], alone, rtol=1e-12)
 

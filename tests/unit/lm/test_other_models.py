@@ -23,7 +23,7 @@ def test_a_score_of_stupid_backoff_is_the_first_that_is_not_zero(corpus, order, 
     model = make(Backoff(order=order), view)
     sentence = [*text, END]
     expected = [reference_backoff(kept, token, (BEGIN, *text[:i]), order) for i, token in enumerate(sentence)]
-    np.testing.assert_allclose(model.score(text, sentence=True).prob, expected, rtol=1e-12)
+    np.testing.assert_allclose(model.score(text, document=True).prob, expected, rtol=1e-12)
     expected = [reference_backoff(kept, token, tuple(text[:i]), order) for i, token in enumerate(text)]
     np.testing.assert_allclose(model.score(text).prob, expected, rtol=1e-12)
 
@@ -156,7 +156,7 @@ def test_a_gap_among_the_ids_is_no_token():
     packed = View(documents)
     packed.index = Index([segment_of(documents, np.uint8, gap=100)], [1])
     for spec in (KneserNey(), InfGram()):
-        expected = make(spec, view).score([254, 255, 1, 100, 99], sentence=True).prob
+        expected = make(spec, view).score([254, 255, 1, 100, 99], document=True).prob
         assert (
-            make(spec, packed).score([254, 255, 1, 100, 99], sentence=True).prob.tolist() == expected.tolist()
+            make(spec, packed).score([254, 255, 1, 100, 99], document=True).prob.tolist() == expected.tolist()
         )

@@ -110,10 +110,10 @@ def test_statistics_are_those_of_a_document_per_sentence(corpus, max_length):
 
 @unhurried
 @given(cut_corpora(), models, st.lists(st.integers(-1, 6), max_size=6), st.booleans())
-def test_scores_are_those_of_a_document_per_sentence(corpus, spec, text, sentence):
+def test_scores_are_those_of_a_document_per_sentence(corpus, spec, text, whole):
     expected, found = pair_of(spec, corpus)
     text = [token for token in text if token != corpus[0]]
-    assert_same_scores(expected.score(text, sentence=sentence), found.score(text, sentence=sentence))
+    assert_same_scores(expected.score(text, document=whole), found.score(text, document=whole))
 
 
 @unhurried
@@ -162,8 +162,8 @@ def test_a_separator_in_a_text_ends_a_sentence_and_begins_one(corpus, spec, sent
     expected, found = pair_of(spec, corpus)
     sentences = [shifted(sentence, separator) for sentence in sentences]
     text = joined(sentences, separator)
-    alone = [expected.score(sentence, sentence=True) for sentence in sentences]
-    scores = found.score(text, sentence=True)
+    alone = [expected.score(sentence, document=True) for sentence in sentences]
+    scores = found.score(text, document=True)
     if len(sentences) > 1 and not sentences[-1]:
         assert scores.prob[-1] == 1.0  # the last separator has ended the last sentence
         scores = scores[:-1]
@@ -200,7 +200,7 @@ def test_perplexity_takes_a_last_separator_for_the_end(corpus, sentences):
         together = perplexity(found, [text])
         assert (together.n_tokens, together.n_unknown) == (apart.n_tokens, apart.n_unknown)
         assert together.perplexity == pytest.approx(apart.perplexity, rel=1e-12)
-        agreed = measure_agreement(found, [text], sentence=True)
+        agreed = measure_agreement(found, [text], document=True)
         assert agreed.total == apart.n_tokens
 
 
@@ -214,7 +214,7 @@ def test_lines_are_sentences_as_in_a_file():
 def test_an_absent_separator_changes_nothing(view):
     text = [0, 1, 2, 3, 9]
     model, other = make(KneserNey(), view), make(KneserNey(), view, separator=77)
-    assert_same_scores(model.score(text, sentence=True), other.score(text, sentence=True))
+    assert_same_scores(model.score(text, document=True), other.score(text, document=True))
 
 
 def test_statistics_hold_for_the_sentences_they_were_taken_of(view):

@@ -40,7 +40,7 @@ def same(found, expected):
 @given(text=st.lists(TOKENS, max_size=12))
 def test_a_text_read_by_tokens_has_the_scores_of_the_whole(model, text):
     scores = model.score(text)
-    probs, lengths = zip(*read(model.state(sentence=False), text), strict=True) if text else ((), ())
+    probs, lengths = zip(*read(model.state(document=False), text), strict=True) if text else ((), ())
     assert same(list(probs), scores.prob.tolist())
     assert list(lengths) == scores.effective_n.tolist()
     sentence = model.score([BEGIN, *text])
@@ -56,7 +56,7 @@ def test_several_texts_go_on_from_one_state(model, text, others):
     read(origin, text)
     before = origin.context
     for token in others:
-        branch = model.state(sentence=False)
+        branch = model.state(document=False)
         assert same(branch.read(origin, token)[0], float(model.score([BEGIN, *text, token]).prob[-1]))
         copied = origin.copy()
         copied.read(copied, token)

@@ -91,6 +91,7 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("prob", (1,), {"given": [0]}),
     ("prob", ("an",), {"given": "never seen"}),
     ("score", ("time flies like an apple",), {"model": "infgram"}),
+    ("score", ("time flies",), {"model": "kneser_ney", "document": True}),
     ("score", ("time flies",), {"model": "kneser_ney", "sentence": True}),
     ("count_many", (["flies", "never", [1, 2]],), {}),
     ("count_many", ((np.array([1, 2, 1]), np.array([0, 2, 3])),), {}),

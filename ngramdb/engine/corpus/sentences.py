@@ -1,0 +1,150 @@
+"""The sentences of a corpus as a corpus of their own: what models of sentences are asked over.
+
+Each sentence is a document, so that every model takes the places where patterns find `<s>` and `</s>` for its
+own, and no n-gram reaches across them. The index is made in memory, once for a corpus at a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.sort.construction import CoreBudget
+from ngramdb.engine.storage.directory.memory import MemoryDirectory
+from ngramdb.errors import ResourceError
+from ngramdb.limits import SENTENCE_BREAK
+from ngramdb.segments.base import Segment
+from ngramdb.segments.builder import SegmentContent, SortedArrays, write_segment
+from ngramdb.segments.container import SMALL_BLOCK_SIZE, Container, ContainerWriter
+from ngramdb.segments.native import KIND
+from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.segment import NativeSegment
+from ngramdb.segments.sentences import token_flags
+from ngramdb.segments.symbols import SymbolBuilder
+from ngramdb.tokenizers.sentences import sentence_starts
+from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb.tokenizers.base import Tokenizer
+
+# Tokens whose sentences are indexed at most: some twenty seconds and 2 GB.
+MAX_INDEXED = 200_000_000
+
+IntArray = NDArray[np.int64]
+
+
+class Whole(Protocol):
+    """A corpus at one version, a sum, or some documents of these."""
+
+    @property
+    def entry(self) -> Any: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+    @property
+    def segments(self) -> Sequence[Segment]: ...
+    @property
+    def n_tokens(self) -> int: ...
+    def removed(self, i: int, /) -> Docs: ...
+    def check_difference(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class SentencesEntry:
+    """What models ask of the entry of a corpus of sentences."""
+
+    name: str
+    segments: tuple[Any, ...] = ()
+
+
+class SentenceView:
+    """The sentences of a corpus, a document each. Immutable; safe to share between threads.
+
+    Parameters
+    ----------
+    corpus : a corpus that knows the sentences of all its documents
+
+    Attributes
+    ----------
+    separator : a token that no document has; in texts to be scored it is between sentences (`cut`)
+    identity : distinguishes the statistics of models over other sentences
+
+    Raises
+    ------
+    ExecutionError
+        a sum subtracts what is not part of the rest
+    ResourceError
+        the corpus has more than `MAX_INDEXED` tokens
+
+    Notes
+    -----
+    Cost: about 100 ns and 10 bytes of memory per token.
+    """
+
+    separator = SENTENCE_BREAK
+
+    def __init__(self, corpus: Whole) -> None:
+        corpus.check_difference()
+        name = corpus.entry.name
+        if corpus.n_tokens > MAX_INDEXED:
+            raise ResourceError(
+                f"the sentences of {name} would have to be indexed: {corpus.n_tokens:,} tokens, at most "
+                f"{MAX_INDEXED:,}; choose documents with WHERE, or score texts as documents: DOCUMENT "
+                "(document=True in Python)",
+                limit=MAX_INDEXED,
+                asked=corpus.n_tokens,
+            )
+        self.entry = SentencesEntry(f"sentences of {name}")
+        self.tokenizer = corpus.tokenizer
+        segment, self.identity = _indexed(corpus)
+        self.segments = (segment,)
+        self.n_documents, self.n_tokens = segment.n_documents, segment.n_tokens
+        self.index = Index([segment.index], [1])
+
+    def check_difference(self) -> None:
+        """Nothing: that of the corpus was checked."""
+
+    def cut(self, ids: IntArray, text: str | None = None) -> IntArray:
+        """Return the tokens of a text with `separator` between its sentences, found as loading finds them.
+
+        Parameters
+        ----------
+        ids : (n,) the tokens, -1 for unknown words
+        text : what they are the tokens of; without it they are read as the tokenizer spells them, and are one
+            sentence if one of them is unknown
+        """
+        if not len(ids) or (text is None and not 0 <= ids.min() <= ids.max() < self.tokenizer.n_vocabulary):
+            return ids
+        content = None if text is None else text.encode("utf-8", "surrogatepass")
+        offsets = np.array([0, len(ids)], dtype=np.int64)
+        starts = sentence_starts(self.tokenizer, [content], ids.astype(np.uint32), offsets)
+        assert starts is not None, "corpora that know their sentences have a tokenizer that finds them"
+        return np.insert(ids, np.flatnonzero(starts[1:]) + 1, self.separator)
+
+
+def in_sentences(corpus: Any) -> SentenceView:
+    """Return the sentences of a corpus as a corpus; kept with it."""
+    found: SentenceView | None = corpus.__dict__.get("_in_sentences")
+    return corpus.__dict__.setdefault("_in_sentences", SentenceView(corpus)) if found is None else found
+
+
+def _indexed(corpus: Whole) -> tuple[NativeSegment, str]:
+    """The sentences as a segment in memory, and what identifies them."""
+    symbols = SymbolBuilder(corpus.n_tokens + corpus.n_tokens // 16 + 1)
+    for i, segment in enumerate(corpus.segments):
+        every = np.arange(segment.n_documents, dtype=np.uint32)
+        for numbers in chunks(Part(segment, np.delete(every, corpus.removed(i)))):
+            ids, _ = segment.token_ids(numbers)
+            starts = np.flatnonzero(token_flags(segment, numbers))
+            symbols.add(ids, np.append(starts, len(ids)).astype(np.int64))
+    directory, name = MemoryDirectory(), "sentences"
+    writer = ContainerWriter(directory.create(name), KIND, block_size=SMALL_BLOCK_SIZE)
+    cores = CoreBudget(1)
+    with cores:
+        summary = write_segment(writer, SegmentContent(SortedArrays(*symbols.finish())), 0, cores=cores)
+    made = NativeSegment(Container.open(directory.open_read(name), name, KIND), name)
+    return made, f"sentences:{summary.file.size}:{summary.file.crc:08x}"
