@@ -2,8 +2,8 @@
 
     python rank_translations.py DATABASE CORPUS "the cat sat" "cat the sat" … [--model "kneser_ney order 5"]
 
-Every candidate is a sentence of its own; what ranks it is the logarithm of its probability per token under a
-language model of the corpus, so that short candidates have no advantage.
+Each candidate is scored as a document of its own. They are ranked by the logarithm of their probability per
+token under a language model of the corpus, so that short candidates have no advantage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
     given = parser.parse_args()
     with ngramdb.connect(given.database, read_only=True) as db:
         corpus = db.corpus(given.corpus)
-        every = corpus.score_many(given.candidates, model=given.model, sentence=True)
+        every = corpus.score_many(given.candidates, model=given.model, document=True)
         ranked = sorted(zip(given.candidates, every, strict=True), key=lambda pair: -pair[1].logprob.mean())
         print("per token    total  candidate")
         for text, scores in ranked:

@@ -81,7 +81,7 @@ def report(data: Path, orders: Sequence[int], rounds: int, kenlm: ModuleType) ->
 
             def score(k: int, model: LanguageModel = model, logprobs: list[float] = logprobs) -> None:
                 texts = task.rounds[k]
-                scores = model.score_many(texts.flat, texts.offsets, sentence=True)
+                scores = model.score_many(texts.flat, texts.offsets, document=True)
                 logprobs.append(scores.total_logprob)
 
             ours = timed(score, task.n_scored)

@@ -113,7 +113,7 @@ def _scored(task: Task, spec: ModelSpec, target: str, kenlm: ModuleType | None) 
 
     def work(k: int) -> None:
         texts = task.rounds[k]
-        scores = task.corpus.score_many((texts.flat, texts.offsets), spec, sentence=sentence).all
+        scores = task.corpus.score_many((texts.flat, texts.offsets), spec, document=sentence).all
         logprobs.append(float(np.log(scores.prob).sum()) if spec.kind == "kneser_ney" else 0.0)
         lengths.append(float(scores.effective_n.sum()))
 

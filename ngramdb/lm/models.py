@@ -35,7 +35,7 @@ def make(
     spec : the kind of model and its parameters
     view : the corpus
     statistics : the result of `analyze`, for Kneser-Ney, which computes them if they are missing
-    separator : the token between sentences inside documents; by default the corpus's own, if it has one
+    separator : the token between parts of documents; by default the corpus's own, if it has one
 
     Raises
     ------
@@ -75,7 +75,7 @@ def as_ids(ids: ArrayLike) -> Integers:
 
 
 def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
-    """The context after its last END, BEGIN or separator, and whether a sentence begins there."""
+    """Return the context after its last END, BEGIN or separator, and whether it comes after `<s>` then."""
     is_border = (context == BEGIN) | (context == END)
     if separator is not None:
         is_border |= context == separator
@@ -89,8 +89,9 @@ def after_last_border(context: Integers, separator: int | None = None) -> tuple[
 class LanguageModel(ABC):
     """One model over one version of a corpus. Safe to share between threads.
 
-    Contexts are token ids; BEGIN (`<s>`) in a context marks the beginning of a sentence. A token may be END
-    (`</s>`). The separator between sentences, where there is one, is END as a token, and BEGIN in a context.
+    Contexts are token ids; BEGIN (`<s>`) in a context marks the beginning of a document, and a token may be
+    END (`</s>`). The separator inside documents, if there is one, is END as a token, and BEGIN in a context.
+    In a model of sentences (`Corpus.language_model`) a document is a sentence.
     """
 
     # Whether the kernel draws tokens without computing the distribution (lm_sampling.hpp).
@@ -115,7 +116,7 @@ class LanguageModel(ABC):
 
         Parameters
         ----------
-        context : token ids; BEGIN is the beginning of a sentence
+        context : token ids; BEGIN is the beginning of a document
         token : a token id, or END
         """
         used = as_ids(context)
@@ -160,7 +161,7 @@ class LanguageModel(ABC):
         ----------
         ids : token ids
         document : the text is a document: begin after `<s>`, and score `</s>` at the end, as one entry more;
-            if the text ends with the separator, its sentence has ended, and `</s>` has probability 1
+            if the text ends with the separator, it has ended there, and `</s>` has probability 1
 
         Notes
         -----
@@ -192,9 +193,9 @@ class LanguageModel(ABC):
         return Scores.of(scored, self.spec.is_probability)
 
     def __repr__(self) -> str:
-        separated = "" if self.index.separator is None else f", separator {self.index.separator}"
-        n_tokens, n_sentences = self.index.n_tokens, self.index.n_sentences
-        return f"<{self.spec} over {n_tokens:,} tokens in {n_sentences:,} sentences{separated}>"
+        separator, n_parts = self.index.separator, self.index.n_sentences
+        parts = "documents" if separator is None else f"parts of documents, separator {separator}"
+        return f"<{self.spec} over {self.index.n_tokens:,} tokens in {n_parts:,} {parts}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotSupportedError(
@@ -244,7 +245,7 @@ class LanguageModel(ABC):
 
         Parameters
         ----------
-        context : token ids; BEGIN is the beginning of a sentence
+        context : token ids; BEGIN is the beginning of a document
         """
 
     def successors(

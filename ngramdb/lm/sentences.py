@@ -1,7 +1,6 @@
-"""Where sentences begin and end: with the documents, and at a separator inside them where the corpus has one.
+"""The token, if any, at which models cut documents: it is `</s>` and `<s>` at once, and in no n-gram.
 
-A corpus that was created WITH (sentence_separator = '…') has one. The token is `</s>` and `<s>` at once; it
-is no token of any n-gram.
+A corpus that was created WITH (sentence_separator = '…') has one, and a corpus of sentences, for texts.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class View(Protocol):
     """What is asked of a corpus.
 
     A catalog entry (`view.entry`) is used for fingerprints and for the separator where there is one; a sum of
-    corpora has `view.terms`.
+    corpora has `view.terms`, and a corpus of sentences has its separator as `view.separator`.
     """
 
     @property
@@ -33,9 +32,7 @@ class View(Protocol):
 
 
 def separator_of(view: View) -> int | None:
-    """The token that separates sentences in a corpus.
-
-    None where sentences are documents, or no document has it.
+    """Return the token at which models of a corpus cut documents, None if they do not, or no document has it.
 
     Raises
     ------
@@ -54,7 +51,7 @@ def separator_of(view: View) -> int | None:
 
 
 def is_cut(view: Any) -> bool:
-    """Whether options make sentences other than documents. Cost: well below a microsecond."""
+    """Return True if models cut documents at a separator. Cost: well below a microsecond."""
     terms = getattr(view, "terms", None)
     if terms is not None:
         return any(is_cut(term.view) for term in terms)

@@ -42,13 +42,13 @@ class Part(NamedTuple):
         return int(self.lengths.sum())
 
 
-def chunks(part: Part) -> Iterator[Numbers]:
-    """The part's documents in pieces of at most CHUNK_DOCUMENTS, and of CHUNK_SYMBOLS unless one has more."""
+def chunks(part: Part, most: int = CHUNK_SYMBOLS) -> Iterator[Numbers]:
+    """Yield the part's documents in pieces of CHUNK_DOCUMENTS and `most` symbols at most, one at least."""
     symbols = np.cumsum(part.lengths)
     start = 0
     while start < len(part.numbers):
         before = int(symbols[start - 1]) if start else 0
-        stop = int(np.searchsorted(symbols, before + CHUNK_SYMBOLS, side="right"))
+        stop = int(np.searchsorted(symbols, before + most, side="right"))
         stop = min(max(stop, start + 1), start + CHUNK_DOCUMENTS)
         interrupts.check()
         yield part.numbers[start:stop]

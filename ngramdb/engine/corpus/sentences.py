@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Tokens whose sentences are indexed at most: some twenty seconds and 2 GB.
 MAX_INDEXED = 200_000_000
+# Symbols that are read between two interrupt checks: some ten milliseconds.
+CHUNK_SYMBOLS = 1 << 18
 
 IntArray = NDArray[np.int64]
 
@@ -137,7 +139,7 @@ def _indexed(corpus: Whole) -> tuple[NativeSegment, str]:
     symbols = SymbolBuilder(corpus.n_tokens + corpus.n_tokens // 16 + 1)
     for i, segment in enumerate(corpus.segments):
         every = np.arange(segment.n_documents, dtype=np.uint32)
-        for numbers in chunks(Part(segment, np.delete(every, corpus.removed(i)))):
+        for numbers in chunks(Part(segment, np.delete(every, corpus.removed(i))), CHUNK_SYMBOLS):
             ids, _ = segment.token_ids(numbers)
             starts = np.flatnonzero(token_flags(segment, numbers))
             symbols.add(ids, np.append(starts, len(ids)).astype(np.int64))

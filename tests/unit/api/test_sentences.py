@@ -8,7 +8,8 @@ from connections import connection_of
 
 import ngramdb
 from ngramdb.engine.corpus import sentences
-from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, ResourceError
+from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, ResourceError, TimeoutExceeded
+from ngramdb.interrupts import Interrupt
 
 LINES = ["the cat sat", "the dog sat", "a dog ran", "the cat ran away", "a cat sat on the dog"]
 
@@ -150,6 +151,13 @@ def test_a_corpus_too_large_for_an_index_of_its_sentences_is_refused(monkeypatch
         with pytest.raises(ResourceError, match=r"5 tokens, at most 4; .*WHERE, or .*DOCUMENT"):
             corpus.score("the", sentence=True)
         assert corpus.score("the", sentence=True, where="doc_id = 1").prob.tolist() == [1.0, 0.0]
+
+
+def test_indexing_sentences_stops():
+    with ngramdb.connect() as db:
+        corpus = filled(db, "c", "words", LINES)
+        with pytest.raises(TimeoutExceeded), Interrupt(timeout=0.0):
+            sentences.SentenceView(corpus._bound.current())
 
 
 def test_a_text_is_a_document_or_cut_into_sentences():
