@@ -1,4 +1,4 @@
-"""What begins a sentence in `small.jsonl`: models of sentences and patterns count the same places."""
+"""Models of sentences and patterns count the same sentence starts in `small.jsonl`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of a corpus as a corpus of their own: what models of sentences are asked over.
+"""The sentences of a corpus as a corpus of their own, for models of sentences.
 
 Each sentence is a document, so that every model takes the places where patterns find `<s>` and `</s>` for its
 own, and no n-gram reaches across them. The index is made in memory, once for a corpus at a version.
@@ -57,7 +57,7 @@ class Whole(Protocol):
 
 @dataclass(frozen=True)
 class SentencesEntry:
-    """What models ask of the entry of a corpus of sentences."""
+    """The entry of a corpus of sentences, as models read it."""
 
     name: str
     segments: tuple[Any, ...] = ()
@@ -116,7 +116,7 @@ class SentenceView:
         Parameters
         ----------
         ids : (n,) the tokens, -1 for unknown words
-        text : what they are the tokens of; without it they are read as the tokenizer spells them, and are one
+        text : the text of the tokens; without it they are read as the tokenizer spells them, and are one
             sentence if one of them is unknown
         """
         if not len(ids) or (text is None and not 0 <= ids.min() <= ids.max() < self.tokenizer.n_vocabulary):
@@ -124,7 +124,8 @@ class SentenceView:
         content = None if text is None else text.encode("utf-8", "surrogatepass")
         offsets = np.array([0, len(ids)], dtype=np.int64)
         starts = sentence_starts(self.tokenizer, [content], ids.astype(np.uint32), offsets)
-        assert starts is not None, "corpora that know their sentences have a tokenizer that finds them"
+        if starts is None:  # the tokenizer does not find sentences, and so the corpus has no documents
+            return ids
         return np.insert(ids, np.flatnonzero(starts[1:]) + 1, self.separator)
 
 

@@ -140,6 +140,8 @@ def test_sentences_that_are_not_known_are_refused():
         ids = filled(db, "ids", "tokens", [[1, 2]])
         with pytest.raises(PlanError, match=r"bare does not know its sentences.* DOCUMENT"):
             db.execute('SCORE "the cat" SENTENCE FROM bare')
+        nothing = db.create_corpus("nothing", "tokens")
+        assert nothing.score([1, 2], "infgram", sentence=True).count.tolist() == [0, 0, 0]
         with pytest.raises(PlanError, match=r"ids does not know its sentences.* DOCUMENT"):
             ids.score([1], sentence=True)
 
