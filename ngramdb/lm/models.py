@@ -153,6 +153,28 @@ class LanguageModel(ABC):
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
         return self._scores(self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins))
 
+    def chain_scores_of(
+        self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike, token_offsets: ArrayLike
+    ) -> Scores:
+        """Return the score of every token of continuations, each after its context and the tokens before it.
+
+        Parameters
+        ----------
+        flat, offsets : as `prob_many` takes them
+        tokens : the token ids of all continuations
+        token_offsets : (n + 1,), the start of each continuation in `tokens`
+
+        Notes
+        -----
+        Cost: one search for each context, and a step per token.
+        """
+        bounds = integers(token_offsets, "token_offsets")
+        if (np.diff(bounds) == 1).all():
+            return self.scores_of(flat, offsets, tokens)
+        begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
+        contexts = as_ids(flat), integers(offsets, "offsets")
+        return self._scores(self._model.estimate(*contexts, as_ids(tokens), begins, bounds))
+
     @flags.checked
     def score(self, ids: ArrayLike, *, document: bool = False) -> Scores:
         """Score every token given the tokens before it.

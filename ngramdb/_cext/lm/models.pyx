@@ -115,7 +115,7 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
         CppModel(LanguageData*, const ModelSettings&, Poll*) except +translate_exception
         cbool know(const FrequentNgram&) except +translate_exception
         void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
-        void estimate(const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
+        void estimate(const int64_t*, const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
         vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
         TokenShares shares(const int64_t*, size_t, cbool, Poll*) except +translate_exception
         const vector[double]& unigrams(Poll*) except +translate_exception
@@ -419,32 +419,45 @@ cdef class Model:
             self.model.get().score(ids, &offset_view[0], n, sentences, <Scored*>&out_view[0], &poll)
         return out
 
-    def estimate(self, flat, offsets, tokens, begins):
-        """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs: a structured array of dtype SCORED.
+    def estimate(self, flat, offsets, tokens, begins, token_offsets=None):
+        """P(token | flat[offsets[i]:offsets[i + 1]]) of the tokens tokens[token_offsets[i]:token_offsets[i + 1]] of n
+        continuations, each token given the ones before it, too: (m,), a structured array of dtype SCORED.
 
         begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin after the
             last border in them.
+        token_offsets : (n + 1,) : None if each continuation is one token
+
+        Cost: one search for each context, and a step per token.
         """
         flat = id_array(flat, BEGIN)
         offsets = offsets_of(offsets, flat.shape[0])
         tokens = id_array(tokens, BEGIN)
         begins = np.ascontiguousarray(begins, dtype=np.uint8)
-        cdef size_t n = tokens.shape[0]
-        if <size_t>offsets.shape[0] != n + 1 or begins.shape != tokens.shape:
-            raise ValueError(f"{offsets.shape[0] - 1} contexts and {begins.shape[0]} beginnings, but {n} tokens")
-        out = np.zeros(n, dtype=SCORED)
-        if n == 0:
+        cdef size_t n = begins.shape[0]
+        if token_offsets is None:
+            token_offsets = np.arange(tokens.shape[0] + 1, dtype=np.int64)
+        token_offsets = offsets_of(token_offsets, tokens.shape[0])
+        if <size_t>offsets.shape[0] != n + 1 or begins.ndim != 1 or token_offsets.shape != offsets.shape:
+            raise ValueError(
+                f"{offsets.shape[0] - 1} contexts and {begins.shape[0]} beginnings, but {token_offsets.shape[0] - 1} tokens"
+            )
+        if token_offsets[0] != 0:
+            raise ValueError(f"offsets of tokens begin with 0, not {token_offsets[0]}")
+        out = np.zeros(token_offsets[n], dtype=SCORED)
+        if out.size == 0:
             return out
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets
         cdef const int64_t[::1] token_view = tokens
+        cdef const int64_t[::1] token_offset_view = token_offsets
         cdef const uint8_t[::1] begin_view = begins
         cdef uint8_t[::1] out_view = out.view(np.uint8)
         cdef int64_t nothing = 0
         cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else &nothing
         cdef Poll poll = current_poll()
         with nogil:
-            self.model.get().estimate(ids, &offset_view[0], &token_view[0], &begin_view[0], n, <Scored*>&out_view[0], &poll)
+            self.model.get().estimate(ids, &offset_view[0], &token_view[0], &token_offset_view[0], &begin_view[0], n,
+                                      <Scored*>&out_view[0], &poll)
         return out
 
     def distribution(self, context, bint begins=False):

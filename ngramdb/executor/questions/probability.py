@@ -5,8 +5,8 @@ The same functions serve the statement, `Corpus.prob` and `Corpus.prob_many`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import Result
+from ngramdb.lm.models import pack
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import Scores
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
 from ngramdb.planner.source import Corpus, Index, IntArray
 
-# The fields of a `Chain`.
-Step = tuple[float | None, int, int, int, bool]
-# Tokens of contexts that are copied for one batch of steps.
+# Tokens of contexts and continuations that are copied for one batch.
 BATCH_TOKENS = 1 << 22
 
 
@@ -62,34 +61,22 @@ class TokenScores:
 def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: ModelSpec) -> Chain:
     """P(continuation | context), one step per token; a step that is 0 or has no answer is the last.
 
-    `prob` is None where the model has no answer to a step (NGRAM after a context that has no occurrence, or
-    an empty corpus): then it is unknown, unless an earlier step was 0. Cost: one search per token.
+    `prob` is None if the model cannot answer a step (NGRAM after a context that does not occur, or an empty
+    corpus): then it is unknown, unless an earlier step was 0. Cost: that of `chain_many`.
     """
-    counted = is_counted(corpus, model)
-    steps = _counted_step(corpus.index, model) if counted else language_model(corpus, model).prob
-    prob = 1.0
-    step = Chain(None, 0, 0, 0, False)
-    for i, token in enumerate(continuation.tolist()):
-        seen = np.concatenate((context, continuation[:i])) if i else context
-        step = Chain(*steps(seen, token))
-        if step.prob is None:
-            return step
-        prob *= step.prob
-        if not step.prob:
-            break
-    return step._replace(prob=prob)
+    found = chain_many(corpus, _alone(context), _alone(continuation), model)
+    prob = float(found.prob[0])
+    return Chain(
+        None if np.isnan(prob) else prob,
+        int(found.count[0]),
+        int(found.context_count[0]),
+        int(found.effective_n[0]),
+        bool(found.sparse[0]),
+    )
 
 
-def _counted_step(index: Index, model: ModelSpec) -> Callable[[IntArray, int], Step]:
-    """One step of a model whose answers are ratios of counts."""
-
-    def step(context: IntArray, token: int) -> Step:
-        found = index.prob(context, token, model.infgram, model.limit)
-        count, context_count = int(found[0]), int(found[1])
-        prob = count / context_count if context_count else None
-        return prob, count, context_count, int(found[2]), bool(found[3])
-
-    return step
+def _alone(ids: IntArray) -> tuple[IntArray, IntArray]:
+    return ids, np.array([0, len(ids)], dtype=np.int64)
 
 
 def ratios(cont_count: IntArray, context_count: IntArray) -> NDArray[np.float64]:
@@ -114,58 +101,63 @@ def chain_many(
     continuations: tuple[IntArray, IntArray],
     model: ModelSpec,
 ) -> TokenScores:
-    """`chain` for many pairs, in one kernel call.
+    """`chain` for many pairs.
 
     Parameters
     ----------
     contexts, continuations : flat ids int64[m] and offsets int64[n + 1]; no continuation is empty
 
-    Cost: one question per token of the continuations, in batches for which contexts are copied: memory for
-    some millions of tokens, or for one context.
+    Cost: a search for each context, and a step per token of its continuation. Memory: for some millions of
+    tokens, or for the longest pair.
     """
-    n_steps = np.diff(continuations[1])
-    if (n_steps == 1).all():
-        return _token_scores(corpus, *contexts, continuations[0], model)
-    found = [_token_scores(corpus, *batch, model) for batch in _step_batches(contexts, continuations)]
-    rows = ([getattr(part, field.name) for field in fields(TokenScores)] for part in found)
-    columns: list[Any] = [None if one[0] is None else np.concatenate(one) for one in zip(*rows, strict=True)]
-    steps = TokenScores(*columns)
-    return _last_steps(steps, continuations[1])
-
-
-def _token_scores(
-    corpus: Corpus, flat: IntArray, offsets: IntArray, tokens: IntArray, model: ModelSpec
-) -> TokenScores:
-    if is_counted(corpus, model):
-        answers = corpus.index.prob_many(flat, offsets, tokens, model.infgram, model.limit)
+    tokens, bounds = continuations
+    if not is_counted(corpus, model):
+        scores = language_model(corpus, model).chain_scores_of(*contexts, tokens, bounds)
+        return _last_steps(TokenScores.of(scores), bounds)
+    if (np.diff(bounds) == 1).all():
+        answers = corpus.index.prob_many(*contexts, tokens, model.infgram, model.limit)
         return TokenScores(ratios(answers[0], answers[1]), *answers)
-    return TokenScores.of(language_model(corpus, model).scores_of(flat, offsets, tokens))
+    found = [_counted_steps(corpus.index, *batch, model) for batch in _batches(contexts, continuations)]
+    count, context_count, effective_n, sparse = map(np.concatenate, zip(*found, strict=True))
+    steps = TokenScores(ratios(count, context_count), count, context_count, effective_n, sparse)
+    return _last_steps(steps, bounds)
 
 
-def _step_batches(
+def _batches(
     contexts: tuple[IntArray, IntArray], continuations: tuple[IntArray, IntArray]
-) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Contexts and token of every step: the pair's context and the tokens before it, some at a time."""
-    pieces: list[IntArray] = []
-    n_tokens = since = 0
+) -> Iterator[tuple[list[IntArray], list[IntArray]]]:
+    """Contexts and continuations of some pairs at a time."""
+    befores: list[IntArray] = []
+    afters: list[IntArray] = []
+    n_tokens = 0
     for i in range(len(contexts[1]) - 1):
-        first, last = int(continuations[1][i]), int(continuations[1][i + 1])
-        context = contexts[0][contexts[1][i] : contexts[1][i + 1]]
-        for k in range(first, last):
-            pieces.append(np.concatenate((context, continuations[0][first:k])))
-            n_tokens += len(pieces[-1])
-            if n_tokens >= BATCH_TOKENS:
-                yield *_joined(pieces), continuations[0][since : k + 1]
-                interrupts.check()
-                pieces, n_tokens, since = [], 0, k + 1
-    if pieces:
-        yield *_joined(pieces), continuations[0][since:]
+        befores.append(contexts[0][contexts[1][i] : contexts[1][i + 1]])
+        afters.append(continuations[0][continuations[1][i] : continuations[1][i + 1]])
+        n_tokens += len(befores[-1]) + len(afters[-1])
+        if n_tokens >= BATCH_TOKENS:
+            yield befores, afters
+            interrupts.check()
+            befores, afters, n_tokens = [], [], 0
+    if befores:
+        yield befores, afters
 
 
-def _joined(pieces: list[IntArray]) -> tuple[IntArray, IntArray]:
-    offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
-    np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    return np.concatenate(pieces), offsets
+def _counted_steps(
+    index: Index, contexts: list[IntArray], continuations: list[IntArray], model: ModelSpec
+) -> tuple[Any, ...]:
+    """Return the counts of every step. A pair is scored as one text, from the first step's context on."""
+    if model.infgram:
+        firsts = np.array([tokens[0] for tokens in continuations], dtype=np.int64)
+        lengths = (index.prob_many(*pack(contexts), firsts, True, model.limit)[2] - 1).tolist()
+    else:
+        most = model.limit - 1 if model.limit else None
+        lengths = [len(ids) if most is None else min(len(ids), most) for ids in contexts]
+    used = [ids[len(ids) - length :] for ids, length in zip(contexts, lengths, strict=True)]
+    flat, offsets = pack(np.concatenate(pair) for pair in zip(used, continuations, strict=True))
+    is_step = np.ones(len(flat), dtype=np.bool_)
+    for start, length in zip(offsets.tolist(), lengths, strict=False):
+        is_step[start : start + length] = False
+    return tuple(column[is_step] for column in index.score(flat, offsets, model.infgram, model.limit))
 
 
 def _last_steps(steps: TokenScores, offsets: IntArray) -> TokenScores:

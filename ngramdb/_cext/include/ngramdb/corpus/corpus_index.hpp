@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ngramdb/segment/segment.hpp"
+#include "ngramdb/segment/stoppable_find.hpp"
 
 namespace ngramdb {
 
@@ -230,11 +230,7 @@ inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n
   std::fill(counts, counts + n, int64_t{0});
   for (size_t s = 0; s < width(); ++s) {
     for (size_t i = 0; i < n; ++i) requests[i].within = within[i * width() + s];
-    for (size_t base = 0, m; base < n; base += m) {
-      m = n_searched_together(requests + base, n - base);
-      spend(stop, work_of(requests + base, m));
-      segments_[s]->find(requests + base, answers + base, m);
-    }
+    find_stoppably(*segments_[s], requests, answers, n, stop);
     for (size_t i = 0; i < n; ++i) {
       counts[i] += signs_[s] * static_cast<int64_t>(answers[i].size());
       if (ranges != nullptr) ranges[i * width() + s] = answers[i];

@@ -143,10 +143,11 @@ class Model {
   // From settings.share_from tokens on, documents are shared by all cores that are free.
   void score(const int64_t* ids, const int64_t* offsets, size_t n, bool sentences, Scored* out, StopFlag stop) const;
 
-  // P(token | context) for n pairs. begins: whether `<s>` stands before the context. A token may be kEnd.
+  // P(token | context) for every token of n continuations tokens[token_offsets[i], token_offsets[i + 1]), each after its
+  // context and the tokens before it. begins: whether the context follows `<s>`. A token may be kEnd.
   // Here and below a context begins after its last border.
-  void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const uint8_t* begins, size_t n,
-                Scored* out, StopFlag stop) const;
+  void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const int64_t* token_offsets,
+                const uint8_t* begins, size_t n, Scored* out, StopFlag stop) const;
 
   // Kneser-Ney: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token.
   std::vector<double> distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;

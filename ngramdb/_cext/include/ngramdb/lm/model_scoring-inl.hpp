@@ -115,30 +115,39 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
   return scored;
 }
 
-inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const uint8_t* begins,
-                            size_t n, Scored* out, StopFlag stop) const {
+inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens,
+                            const int64_t* token_offsets, const uint8_t* begins, size_t n, Scored* out,
+                            StopFlag stop) const {
   Walk walk(walk_);
   Searches searches(data_->columns);
   Workspace work;
   std::vector<int64_t> joined;
   for (size_t i = 0; i < n; ++i) {
     const size_t length = static_cast<size_t>(offsets[i + 1] - offsets[i]);
-    const bool is_end = ends_sentence(tokens[i]);
-    const Context context = behind_border(ids + offsets[i], length, begins[i] != 0);
+    const int64_t *first = tokens + token_offsets[i], *const last = tokens + token_offsets[i + 1];
+    Context context = behind_border(ids + offsets[i], length, begins[i] != 0);
     spend(stop, length);
     joined.assign(context.ids, context.ids + context.n);
-    joined.push_back(tokens[i]);
-    walk.locate(joined.data(), context.n, context.begins, searches, work, stop);
-    if (is_end) {
-      walk.take_end(settings_.n_left_of_end, work, stop);
-    } else {
-      searches.lookups.clear();
-      walk.ask(joined.data(), context.n, searches);
-      searches.run(stop);
-      walk.take(tokens[i], searches);
-      walk.learn_all(work, stop);
+    joined.insert(joined.end(), first, last);
+    context.ids = joined.data();
+    locate(walk, context, searches, work, stop);
+    for (; first < last; ++first) {
+      const bool is_end = ends_sentence(*first);
+      if (is_end) {
+        walk.take_end(settings_.n_left_of_end, work, stop);
+      } else {
+        searches.lookups.clear();
+        walk.ask(context.ids, context.n, searches);
+        searches.run(stop);
+        walk.take(*first, searches);
+        walk.learn_all(work, stop);
+      }
+      *out++ = evaluate(walk, Step{is_end, context.begins, context.n + context.begins}, work, stop);
+      ++context.n;
+      if (!is_end && !begins_sentence(*first)) continue;
+      context = {context.ids + context.n, 0, begins_sentence(*first)};
+      walk.reset(context.begins, stop);
     }
-    out[i] = evaluate(walk, Step{is_end, context.begins, context.n + context.begins}, work, stop);
     if ((i + 1) % kLookInterval == 0) check_stop(stop, i, n);
   }
 }

@@ -14,6 +14,7 @@
 
 #include "ngramdb/lm/successors.hpp"
 #include "ngramdb/lm/vocabulary.hpp"
+#include "ngramdb/segment/stoppable_find.hpp"
 
 namespace ngramdb {
 namespace lm {
@@ -65,11 +66,7 @@ class Searches {
         requests_[i] = lookups[i].request;
         if (lookups[i].within != nullptr) requests_[i].within = lookups[i].within[s];
       }
-      for (size_t base = 0, m; base < n; base += m) {
-        m = n_searched_together(requests_.data() + base, n - base);
-        spend(stop, work_of(requests_.data() + base, m));
-        columns_[s].segment().find(requests_.data() + base, found_.data() + base, m);
-      }
+      find_stoppably(columns_[s].segment(), requests_.data(), found_.data(), n, stop);
       for (size_t i = 0; i < n; ++i) answers[i * w + s] = found_[i];
     }
   }
