@@ -162,23 +162,24 @@ LONG_CONTEXTS: dict[str, Callable[[Any, str, str], object]] = {
     "perplexity": lambda corpus, text, model: corpus.perplexity([text], model=model),
 }
 
-#: Of 125,000 searches, or of 125,000 tokens that are searched for.
-LEAST_POLLS = {"prob": 4, "prob_many": 6, "score_many": 50, "perplexity": 50}
+#: Each token of a text costs at least 32 units of work, and 2**16 of these a poll.
+N_TOKENS = 8000
+LEAST_POLLS = N_TOKENS * 32 // 2**16
 
 
 @pytest.mark.parametrize("model", ["backoff", "kneser_ney"])
 @pytest.mark.parametrize("name", LONG_CONTEXTS)
 def test_polls_within_a_document(name: str, model: str) -> None:
     with ngramdb.connect() as db:
-        corpus = db.create_corpus("c")
-        corpus.append([" ".join("a" * 1000)] * 2)
-        text = " ".join("a" * 500)
+        corpus = db.create_corpus("c", tokenizer="chars")
+        corpus.append(["a" * (N_TOKENS + 10)] * 2)
+        text = "a" * N_TOKENS
 
         def run() -> object:
             return LONG_CONTEXTS[name](corpus, text, model)
 
-        run()  # what is counted once and kept
+        LONG_CONTEXTS[name](corpus, "a", model)  # what is counted once and kept
         n = n_polls(run)
-        assert n >= LEAST_POLLS[name], f"{n} polls do not go by the work done in 500 tokens"
-        for k in (n // 4, n // 2):
+        assert n >= LEAST_POLLS, f"{n} polls do not go by the work done in {N_TOKENS} tokens"
+        for k in (LEAST_POLLS // 4, LEAST_POLLS // 2):
             assert is_stopped(run, k)

@@ -128,6 +128,41 @@ def test_distributions_sum_to_one(documents, model, n_segments, begins):
             assert used.dist(ids).probs.sum() == pytest.approx(1, abs=1e-9)
 
 
+LONG_REPEATS = st.builds(
+    lambda left, unit, n, right: left + unit * n + right,
+    st.sampled_from("abcd"),
+    st.sampled_from(["a", "ab", "abc", "aab"]),
+    st.integers(60, 300),
+    st.sampled_from(["", "a", "c", "d", "ba"]),
+)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.lists(LONG_REPEATS, min_size=12, max_size=24),
+    LONG_REPEATS,
+    st.sampled_from(["kneser_ney", "kneser_ney min count 2", "kneser_ney order 60"]),
+    st.sampled_from([1, 3]),
+    st.booleans(),
+)
+def test_long_contexts_that_are_frequent(documents, text, model, n_segments, deletes):
+    # Their left neighbours are carried along from context to context; distributions count them anew.
+    with ngramdb.connect() as connection:
+        corpus = corpus_of(connection, "a", documents, n_segments)
+        if deletes:
+            corpus.delete("n = 0")
+        used = corpus.language_model(model)
+        ids = np.frombuffer(text.encode(), np.uint8).astype(np.int64)
+        scores = used.score(ids)
+        for at in range(30, len(ids), max(1, len(ids) // 6)):
+            found = used.dist(ids[:at])
+            assert found.probs.sum() == pytest.approx(1, abs=1e-9)
+            assert scores.prob[at] == pytest.approx(
+                found.probs[found.ids == ids[at]].sum() or scores.prob[at]
+            )
+            assert scores.prob[at] == pytest.approx(used.prob(ids[:at], int(ids[at])).prob, rel=1e-12)
+
+
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(DOCUMENTS, st.sampled_from(["ngram", "ngram order 3", "infgram"]), st.sampled_from([1, 3, 7]))
 def test_the_fast_path_of_counts_is_the_general_path(documents, model, n_segments):

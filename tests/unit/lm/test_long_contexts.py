@@ -20,13 +20,28 @@ SLACK = 2
 FIXED = 20
 
 COUNTED = ["ngram", "ngram order 4", "infgram"]
+SMOOTHED = ["backoff", "kneser_ney", "infgram min count 2"]
+
+#: Verbs that read a text, each in time that grows with its length.
+VERBS: dict[str, Callable[[Any, str, str], object]] = {
+    "score": lambda corpus, text, model: corpus.score(text, model),
+    "agreement": lambda corpus, text, model: corpus.agreement([text], model),
+    "prob": lambda corpus, text, model: corpus.prob("a", given=text, model=model),
+    "continuation": lambda corpus, text, model: corpus.prob(text, given=text, model=model),
+    "prob_many": lambda corpus, text, model: corpus.prob_many([text] * 2, [text] * 2, model=model),
+    "dist": lambda corpus, text, model: corpus.dist(text, model).fetchall(),
+    "generate": lambda corpus, text, model: corpus.generate(text, 3, model=model),
+    "sample": lambda corpus, text, model: corpus.generate(text, 3, method="sample", seed=1, model=model),
+    "stream": lambda corpus, text, model: list(corpus.stream(text, 3, model=model, seed=1)),
+    "draft": lambda corpus, text, model: corpus.draft(text, 3),
+}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def corpus() -> Iterator[Any]:
     with ngramdb.connect() as db:
         corpus = db.create_corpus("c", tokenizer="chars")
-        corpus.append(["a" * (2 * FACTOR * LENGTH)])
+        corpus.append([letter * (2 * FACTOR * LENGTH) for letter in "ab"])
         yield corpus
 
 
@@ -37,12 +52,21 @@ def n_polls(run: Callable[[], object]) -> int:
 
 
 def assert_linear(run: Callable[[str], object]) -> None:
-    run("a")  # what is counted once and kept
-    short, long = (n_polls(lambda n=n: run("a" * n)) for n in (LENGTH, FACTOR * LENGTH))
+    run("c")  # what is counted once and kept
+    # Two letters, since what is known of the short text would serve the long one.
+    short, long = n_polls(lambda: run("a" * LENGTH)), n_polls(lambda: run("b" * (FACTOR * LENGTH)))
     assert long <= FACTOR * SLACK * short + FIXED, f"{short} polls, {long} for {FACTOR} times the text"
 
 
-@pytest.mark.parametrize("model", COUNTED)
-def test_a_long_continuation_of_a_long_context(corpus: Any, model: str) -> None:
-    assert_linear(lambda text: corpus.prob(text, given=text, model=model))
-    assert_linear(lambda text: corpus.prob_many([text] * 2, [text] * 2, model=model))
+@pytest.mark.parametrize("model", [*COUNTED, *SMOOTHED])
+@pytest.mark.parametrize("verb", VERBS)
+def test_work_grows_with_the_length(corpus: Any, verb: str, model: str) -> None:
+    assert_linear(lambda text: VERBS[verb](corpus, text, model))
+
+
+@pytest.mark.parametrize("model", [*COUNTED, *SMOOTHED])
+def test_a_text_longer_than_the_corpus(model: str) -> None:
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="chars")
+        corpus.append([letter * LENGTH for letter in "ab"])
+        assert_linear(lambda text: corpus.score(text, model))

@@ -214,6 +214,8 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
   std::vector<Range> everything(w);
   for (size_t s = 0; s < w; ++s) everything[s] = segments_[s]->all();
   const int64_t total_tokens = n_tokens();
+  EndedMatches matches;
+  EndedMatches::Key ended[kLanes];
 
   for (size_t p = 0; p < n_pieces; ++p) {
     pieces[p] = {n * p / n_pieces, n * (p + 1) / n_pieces};
@@ -254,6 +256,11 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       Suffix& y = searched[n_searched];
       y = Suffix{};
       y.end = ids + pieces[p].at;
+      ended[n_searched] = {};
+      if (counts[k] <= 0 && x.length >= kLongMatch) {
+        ended[n_searched] = EndedMatches::key_of(within.data() + k * w, w, x.length, y.end[-1]);
+        if (matches.get(ended[n_searched], y.end, x, ranges.data() + p * w)) continue;
+      }
       y.count = total_tokens;
       // Known from the step before: the token after the whole match does not occur, or is longer than the order allows.
       y.too_long = std::min(x.length, longest) + 1;
@@ -265,6 +272,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
     for (size_t k = 0; k < n_searched; ++k) {
       suffixes[search_of[k]] = searched[k];
       std::copy_n(found.data() + k * w, w, ranges.data() + search_of[k] * w);
+      if (ended[k][1] > 0) matches.put(ended[k], searched[k], found.data() + k * w, w);
     }
   }
 }

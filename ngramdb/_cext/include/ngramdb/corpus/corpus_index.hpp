@@ -6,9 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "ngramdb/segment/stoppable_find.hpp"
@@ -127,6 +130,39 @@ class CorpusIndex {
     int64_t count = 0;
     uint32_t probe = 0;
     uint32_t first_probe = 3;  // matches are short far more often than not
+  };
+
+  // What became of long matches that a token does not follow: in a text that repeats itself the same ones end again and
+  // again.
+  class EndedMatches {
+   public:
+    // The first row of a match, its length and the token: they identify what is left of it.
+    using Key = std::array<uint64_t, 3>;
+
+    static Key key_of(const Range* ranges, size_t width, uint32_t length, int64_t token) {
+      size_t s = 0;
+      while (s + 1 < width && ranges[s].size() == 0) ++s;
+      return {ranges[s].lo * width + s, length, static_cast<uint64_t>(token)};
+    }
+
+    // end: of the new context
+    bool get(const Key& key, const int64_t* end, Suffix& suffix, Range* ranges) const {
+      const auto found = matches_.find(key);
+      if (found == matches_.end()) return false;
+      suffix = found->second.first;
+      suffix.end = end;
+      std::copy(found->second.second.begin(), found->second.second.end(), ranges);
+      return true;
+    }
+
+    void put(const Key& key, const Suffix& suffix, const Range* ranges, size_t width) {
+      if (matches_.size() * width >= kMost) matches_.clear();
+      matches_[key] = {suffix, std::vector<Range>(ranges, ranges + width)};
+    }
+
+   private:
+    static constexpr size_t kMost = size_t{1} << 18;
+    std::map<Key, std::pair<Suffix, std::vector<Range>>> matches_;
   };
 
   size_t width() const { return segments_.size(); }

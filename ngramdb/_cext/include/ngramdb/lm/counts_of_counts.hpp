@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "ngramdb/base/thread_team.hpp"
-#include "ngramdb/lm/suffix_chains.hpp"
+#include "ngramdb/lm/suffix_walk.hpp"
 #include "ngramdb/lm/unit_pass.hpp"
 
 namespace ngramdb {

@@ -16,7 +16,8 @@
 
 #include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/lm/counts_of_counts.hpp"
-#include "ngramdb/lm/suffix_chains.hpp"
+#include "ngramdb/lm/graph_pool.hpp"
+#include "ngramdb/lm/suffix_walk.hpp"
 #include "ngramdb/lm/token_shares.hpp"
 
 namespace ngramdb {
@@ -182,7 +183,7 @@ class Model {
   };
 
   struct Lane {
-    explicit Lane(const WalkSettings& settings) : walk(settings) {}
+    Lane(const WalkSettings& settings, SuffixGraph* graph) : walk(settings, graph) {}
     Walk walk;
     const int64_t* document = nullptr;
     size_t at = 0, stop = 0;
@@ -190,7 +191,6 @@ class Model {
     bool began = false;  // with `<s>`
     Scored* out = nullptr;
     bool busy = false, ends = false;
-
   };
 
   // A context as far as it counts: what stands after the last border in it.
@@ -211,8 +211,29 @@ class Model {
     return {ids, n, begins};
   }
 
+  // Prices of a walk's edges.
+  auto pricing(const Walk& walk) const {
+    return [this, &walk](NodeId v, int64_t extended, int64_t n_left, const Edge* shorter) {
+      return price(*walk.graph, v, extended, n_left, shorter);
+    };
+  }
+
   void locate(Walk& walk, const Context& context, Searches& searches, Workspace& work, StopFlag stop) const {
-    walk.locate(context.ids, context.n, context.begins, searches, work, stop);
+    if (walk.graph->is_full()) walk.graph->clear();
+    walk.locate(context.ids, context.n, context.begins, searches, work, stop, pricing(walk));
+  }
+
+  // A step to the token ids[at], or a sentence's end.
+  void step(Walk& walk, const int64_t* ids, size_t at, Searches& searches, Workspace& work, StopFlag stop) const {
+    if (walk.graph->is_full()) walk.graph->keep_paths({&walk.at});
+    searches.lookups.clear();
+    walk.ask(ids, at, searches);
+    searches.run(stop);
+    walk.take(ids[at], searches);
+    walk.settle(work, stop, pricing(walk));
+  }
+  void step_to_end(Walk& walk, Workspace& work, StopFlag stop) const {
+    walk.take_end(settings_.n_left_of_end, work, stop, pricing(walk));
   }
 
   Step step_of(const Lane& lane, bool in_sentence) const {
@@ -238,7 +259,8 @@ class Model {
   Scored advance(Lane& lane, bool sentences, Workspace& work, StopFlag stop) const;
   Scored kneser_ney(const Walk& walk) const;
   double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const;
-  double through_chain(double p, const Chain& chain, bool extended) const;
+  double through_node(double p, const SuffixNode& node, const Record& record, bool extended) const;
+  double price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left, const Edge* shorter) const;
   Scored ngram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored backoff(const Walk& walk, const Step& step) const;
@@ -253,14 +275,14 @@ class Model {
   // Tokens of the longest suffix that is walked, and of what stupid backoff counts the lost tokens from.
   size_t whole_of(const Walk& walk, size_t n_before) const {
     if (settings_.order > 0) return std::min<size_t>(n_before, walk_.longest);
-    return walk.starts.alive ? size_t{walk.starts.n_tokens} + 1 : size_t{walk.chains.back().length};
+    return walk.starts.alive ? size_t{walk.starts.n_tokens} + 1 : size_t{walk.node().length};
   }
 
-  // Kneser-Ney: successors of chain c, with running sums of discounted counts.
-  SuccessorCache::Entry discounted_successors(const Walk& walk, size_t c, Workspace& work, StopFlag stop) const {
-    const size_t length = size_t{walk.chains[c].length} + 1;
+  // Kneser-Ney: successors of a node, with running sums of discounted counts.
+  SuccessorCache::Entry discounted_successors(const Walk& walk, NodeId v, Workspace& work, StopFlag stop) const {
+    const size_t length = size_t{(*walk.graph)[v].length} + 1;
     const Discount& d = discount(length);
-    return walk.successor_list(c, successors_, work, stop, [&](SuccessorList& found) {
+    return walk.successor_list(v, successors_, work, stop, [&](SuccessorList& found) {
       double sum = 0.0;
       for (const Successor& f : found.list) {
         if (f.count >= settings_.least) sum += discounted(settings_.order == length ? f.count : f.n_left, d);
@@ -269,10 +291,10 @@ class Model {
     });
   }
 
-  // Stupid backoff: the same by counts. shorter: those of the chain before it, null for no context.
-  SuccessorCache::Entry counted_successors(const Walk& walk, size_t c, const SuccessorList* shorter, Workspace& work,
+  // Stupid backoff: the same by counts. shorter: those of its parent, null for no context.
+  SuccessorCache::Entry counted_successors(const Walk& walk, NodeId v, const SuccessorList* shorter, Workspace& work,
                                              StopFlag stop) const {
-    return walk.successor_list(c, successors_, work, stop, [&](SuccessorList& found) { add_counts(found, shorter); });
+    return walk.successor_list(v, successors_, work, stop, [&](SuccessorList& found) { add_counts(found, shorter); });
   }
 
   void add_counts(SuccessorList& found, const SuccessorList* shorter) const {
@@ -312,6 +334,7 @@ class Model {
   WalkSettings walk_;
   mutable RecordCache cache_;
   mutable SuccessorCache successors_;
+  mutable GraphPool graphs_;
   mutable std::once_flag sums_once_, unigrams_once_;
   mutable std::vector<double> unigram_sums_, unigrams_;
 };

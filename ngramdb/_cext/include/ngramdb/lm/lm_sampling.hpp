@@ -25,7 +25,10 @@ class Sampler {
 
   // For Kneser-Ney and stupid backoff. The model must live as long.
   Sampler(const Model& model, const int64_t* ids, size_t n, bool begins, StopFlag stop)
-      : model_(model), searches_(model.data_->columns), walk_(model.walk_) {
+      : model_(model),
+        searches_(model.data_->columns),
+        graph_(Walk::graph_of(model.walk_)),
+        walk_(model.walk_, &graph_) {
     if (model_.settings_.kind != Kind::kKneserNey && model_.settings_.kind != Kind::kBackoff) {
       throw std::invalid_argument("this model's tokens are drawn from its distribution");
     }
@@ -45,7 +48,7 @@ class Sampler {
       if (drawn.id != kUnknown) step(drawn.id, stop);
       return drawn;
     }
-    const double unknown = p_unknown();
+    const double unknown = p_unknown(stop);
     Drawn drawn;
     do {
       check_stop(stop);
@@ -76,16 +79,12 @@ class Sampler {
 
   void step(int64_t id, StopFlag stop) {
     if (id == kEnd) {
-      walk_.take_end(model_.settings_.n_left_of_end, work_, stop);
+      model_.step_to_end(walk_, work_, stop);
       has_ended_ = true;
       return;
     }
     context_.push_back(id);
-    searches_.lookups.clear();
-    walk_.ask(context_.data(), context_.size() - 1, searches_);
-    searches_.run(stop);
-    walk_.take(id, searches_);
-    walk_.learn_all(work_, stop);
+    model_.step(walk_, context_.data(), context_.size() - 1, searches_, work_, stop);
   }
 
   // The first place whose running sum is above a random one; there must be one.
@@ -99,17 +98,10 @@ class Sampler {
   // ---- Kneser-Ney ----
 
   // Of an out-of-vocabulary token, after the context.
-  double p_unknown() const {
-    double p = model_.p_unknown();
-    for (size_t c = 1; c < walk_.chains.size(); ++c) {
-      const Chain& chain = walk_.chains[c];
-      const Discount& d = model_.discount(size_t{chain.length} + 1);
-      p = model_.interpolate(model_.through_chain(p, chain, false), chain.record.next, 0, d);
-    }
-    if (walk_.starts.alive) {
-      p = model_.interpolate(p, walk_.starts.next, 0, model_.discount(size_t{walk_.starts.n_tokens} + 2));
-    }
-    return p;
+  double p_unknown(StopFlag stop) {
+    const double p = walk_.price_of_unknown(work_, stop, model_.pricing(walk_));
+    if (!walk_.starts.alive) return p;
+    return model_.interpolate(p, walk_.starts.next, 0, model_.discount(size_t{walk_.starts.n_tokens} + 2));
   }
 
   // A level whose counts promise successors has none in a damaged file: it is passed over.
@@ -121,12 +113,14 @@ class Sampler {
         if (!found.list.empty()) return id_of(found.list[place_of(found.sums, random)].code);
       }
     }
-    for (size_t c = walk_.chains.size() - 1; c > 0; --c) {
-      const Chain& chain = walk_.chains[c];
-      const Discount& d = model_.discount(size_t{chain.length} + 1);
-      const bool by_top = uniform(random) >= share_of_shorter(chain.record.next, d);
-      if (!by_top && uniform(random) < model_.through_chain(1.0, chain, false)) continue;
-      const SuccessorCache::Entry found = model_.discounted_successors(walk_, c, work_, stop);
+    for (NodeId v = walk_.at; v != kRoot; v = graph_[v].parent) {
+      const SuffixNode& node = graph_[v];
+      const Record record = walk_.record(v, work_, stop);
+      spend(stop, Walk::kNodeWork);
+      const Discount& d = model_.discount(size_t{node.length} + 1);
+      const bool by_top = uniform(random) >= share_of_shorter(record.next, d);
+      if (!by_top && uniform(random) < model_.through_node(1.0, node, record, false)) continue;
+      const SuccessorCache::Entry found = model_.discounted_successors(walk_, v, work_, stop);
       if (found->list.empty()) continue;
       const size_t place = by_top ? place_of(found->sums, random) : place_of_kept(found->list, random);
       return id_of(found->list[place].code);
@@ -186,16 +180,25 @@ class Sampler {
       const std::vector<double>& sums = sums_of(successors.get());
       levels_.push_back({weight, successors, sums.empty() ? 0.0 : sums.back()});
     };
-    add(0, walk_.chains[0].count + model_.data_->columns.n_sentences(), nullptr);
-    for (size_t c = 1; c < walk_.chains.size(); ++c) {
-      const SuccessorList* const shorter = levels_.back().successors.get();
-      add(walk_.chains[c].length, walk_.chains[c].count,
-          model_.counted_successors(walk_, c, shorter, work_, stop));
+    add(0, model_.data_->columns.n_tokens() + model_.data_->columns.n_sentences(), nullptr);
+    SuccessorCache::Entry shorter;
+    std::vector<NodeId> path;
+    for (NodeId v = walk_.at; v != kRoot; v = graph_[v].parent) {
+      if (std::pow(model_.settings_.weight, static_cast<double>(whole - graph_[v].length)) <= 0.0) {
+        shorter = counts_after(v, stop);  // so short that nothing is drawn from it
+        break;
+      }
+      path.push_back(v);
+    }
+    for (; !path.empty(); path.pop_back()) {
+      const SuffixNode& node = graph_[path.back()];
+      shorter = model_.counted_successors(walk_, path.back(), shorter.get(), work_, stop);
+      add(node.length, node.count, shorter);
     }
     if (walk_.starts.alive) {
       auto found = std::make_shared<SuccessorList>();
       walk_.start_successors(walk_.starts, [&](Code code, int64_t count) { found->list.push_back({code, count, 0}); });
-      model_.add_counts(*found, levels_.back().successors.get());
+      model_.add_counts(*found, shorter.get());
       add(size_t{walk_.starts.n_tokens} + 1, walk_.starts.count, found);
     }
     for (size_t k = 0; k < levels_.size(); ++k) {
@@ -204,6 +207,14 @@ class Sampler {
       levels_[k].sum *= levels_[k].weight;
     }
     std::reverse(levels_.begin(), levels_.end());
+  }
+
+  SuccessorCache::Entry counts_after(NodeId v, StopFlag stop) const {
+    auto found = std::make_shared<SuccessorList>();
+    std::vector<std::pair<Code, int64_t>> counts;
+    walk_.next_counts(v, counts, stop);
+    for (const auto& entry : counts) found->list.push_back({entry.first, entry.second, 0});
+    return found;
   }
 
   const std::vector<double>& sums_of(const SuccessorList* successors) const {
@@ -243,6 +254,7 @@ class Sampler {
   const Model& model_;
   Searches searches_;
   Workspace work_;
+  SuffixGraph graph_;
   Walk walk_;
   std::vector<int64_t> context_;
   bool begins_ = false, has_ended_ = false;

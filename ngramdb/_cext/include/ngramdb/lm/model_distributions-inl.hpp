@@ -6,79 +6,77 @@
 namespace ngramdb {
 namespace lm {
 
-// From the shortest context to the longest: all that was there is scaled, then each successor gets its part.
+// P(w | suffix) = rest · P(w | empty context) + what w has in the list. From the longest suffix to the shortest, as far
+// as what is left to shorter ones is more than nothing.
 inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const {
-  // P(w | suffix) = rest · P(w | empty context) + what w has in the list.
   ShareList shares;
-  std::vector<ShareList::Entry> gains, amounts;
-  const auto add = [](double has, double amount) { return has + amount; };
-  for (size_t c = 1; c < walk.chains.size(); ++c) {
-    const Chain& chain = walk.chains[c];
-    const SuccessorCache::Entry found = discounted_successors(walk, c, work, stop);
-    spend(stop, Walk::kChainWork + found->list.size() + shares.entries().size());
-    // What a chain's shorter lengths do to a probability is linear in it.
-    const double low = through_chain(0.0, chain, false);
-    const double scale = through_chain(1.0, chain, false) - low;
-    const double gain = through_chain(0.0, chain, true);
-    const size_t length = size_t{chain.length} + 1;
-    const bool raw = settings_.order == length;
-    const Discount& d = discount(length);
-    const double total = static_cast<double>(chain.record.next.total);
-    gains.clear();
-    amounts.clear();
-    for (const Successor& f : found->list) {
-      if (f.count < settings_.least) continue;
-      gains.emplace_back(f.code, gain);
-      amounts.emplace_back(f.code, discounted(raw ? f.count : f.n_left, d) / total);
-    }
-    shares.scale(scale);
-    if (gain > 0.0) shares.update(gains, add);
-    shares.scale(share_of_shorter(chain.record.next, d));
-    shares.update(amounts, add);
-  }
+  double left = 1.0;
   if (walk.starts.alive) {
     const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
-    amounts.clear();
     walk.start_successors(walk.starts, [&](Code code, int64_t count) {
       if (count >= settings_.least) {
-        amounts.emplace_back(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
+        shares.add(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
       }
     });
-    shares.scale(share_of_shorter(walk.starts.next, d));
-    shares.update(amounts, add);
+    left = share_of_shorter(walk.starts.next, d);
   }
+  for (NodeId v = walk.at; v != kRoot && left > 0.0; v = (*walk.graph)[v].parent) {
+    const SuffixNode& node = (*walk.graph)[v];
+    const Record record = walk.record(v, work, stop);
+    const SuccessorCache::Entry found = discounted_successors(walk, v, work, stop);
+    spend(stop, Walk::kNodeWork + found->list.size());
+    // What the node's shorter lengths do to a probability is linear in it.
+    const double low = through_node(0.0, node, record, false);
+    const double scale = through_node(1.0, node, record, false) - low;
+    const double to_shorter = share_of_shorter(record.next, discount(size_t{node.length} + 1));
+    const double gain = to_shorter * through_node(0.0, node, record, true);
+    const bool raw = settings_.order == size_t{node.length} + 1;
+    const Discount& d = discount(size_t{node.length} + 1);
+    const double total = static_cast<double>(record.next.total);
+    for (const Successor& f : found->list) {
+      if (f.count < settings_.least) continue;
+      shares.add(f.code, left * (discounted(raw ? f.count : f.n_left, d) / total + gain));
+    }
+    left *= to_shorter * scale;
+    shares.sum_if_many();
+  }
+  shares.sum();
+  shares.set_rest(left);
   return shares;
 }
 
-// From the shortest context to the longest: what a longer one has counts.
+// From the longest context to the shortest: what a longer one has counts.
 inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const {
   const size_t whole = whole_of(walk, n_before);
   const auto cost = [&](size_t length) { return std::pow(settings_.weight, static_cast<double>(whole - length)); };
   ShareList shares;
-  std::vector<ShareList::Entry> amounts;
-  const auto take = [](double, double amount) { return amount; };
   const auto collect = [&](Code code, int64_t count, size_t length, int64_t context_count) {
     if (count < settings_.least) return;
     const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
-    amounts.emplace_back(code, std::max(score, kLeastScore));
+    shares.add(code, std::max(score, kLeastScore));
   };
-  SuccessorCache::Entry shorter;
-  for (size_t c = 1; c < walk.chains.size(); ++c) {
-    const Chain& chain = walk.chains[c];
-    shorter = counted_successors(walk, c, shorter.get(), work, stop);
-    spend(stop, Walk::kChainWork + shorter->list.size() + shares.entries().size());
-    amounts.clear();
-    for (const Successor& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
-    shares.update(amounts, take);
-  }
   if (walk.starts.alive) {
-    amounts.clear();
     walk.start_successors(walk.starts, [&](Code code, int64_t count) {
       collect(code, count, size_t{walk.starts.n_tokens} + 1, walk.starts.count);
     });
-    shares.update(amounts, take);
   }
-  const int64_t n_tokens = walk.chains[0].count + data_->columns.n_sentences();
+  std::vector<std::pair<Code, int64_t>> found;
+  for (NodeId v = walk.at; v != kRoot;) {
+    const SuffixNode& node = (*walk.graph)[v];
+    found.clear();
+    walk.next_counts(v, found, stop);
+    spend(stop, Walk::kNodeWork + found.size());
+    for (const auto& entry : found) collect(entry.first, entry.second, node.length, node.count);
+    shares.keep_first_if_many();
+    // Where every score is the least one, the shortest suffix has them all.
+    if (cost(node.length) < kLeastScore && node.parent != kRoot) {
+      while ((*walk.graph)[v].parent != kRoot) v = (*walk.graph)[v].parent;
+    } else {
+      v = node.parent;
+    }
+  }
+  shares.keep_first();
+  const int64_t n_tokens = data_->columns.n_tokens() + data_->columns.n_sentences();
   shares.set_rest(cost(0) / static_cast<double>(std::max<int64_t>(1, n_tokens)));
   return shares;
 }
@@ -91,7 +89,8 @@ inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, Stop
   const std::vector<double>& alone = unigrams(stop);
   Searches searches(data_->columns);
   Workspace work;
-  Walk walk(walk_);
+  SuffixGraph graph = Walk::graph_of(walk_);
+  Walk walk(walk_, &graph);
   const Context context = behind_border(ids, n, begins);
   locate(walk, context, searches, work, stop);
   const ShareList list = is_kneser_ney ? kneser_ney_shares(walk, work, stop)
@@ -167,7 +166,8 @@ inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* id
   settings.cache = nullptr;
   Searches searches(data_->columns);
   Workspace work;
-  Walk walk(settings);
+  SuffixGraph graph = Walk::graph_of(settings);
+  Walk walk(settings, &graph);
   locate(walk, behind_border(ids, n, begins), searches, work, stop);
   std::vector<std::pair<Code, int64_t>> found;
   if (walk.starts.alive) {
@@ -176,16 +176,16 @@ inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* id
     walk.start_successors(walk.starts, [&](Code code, int64_t count) { found.emplace_back(code, count); });
     return found;
   }
-  *context_count = walk.chains.back().count;
-  *length = walk.chains.back().length;
-  if (walk.chains.size() == 1) {
+  *context_count = walk.node().count;
+  *length = walk.node().length;
+  if (walk.at == kRoot) {
     const Vocabulary& vocabulary = *data_->vocabulary;
     if (data_->columns.n_sentences() > 0) found.emplace_back(kBorder, data_->columns.n_sentences());
     for (size_t i = 0; i < vocabulary.size(); ++i) found.emplace_back(vocabulary.codes[i], vocabulary.counts[i]);
     *context_count += data_->columns.n_sentences();
     return found;
   }
-  walk.next_counts(walk.chains.size() - 1, found, stop);
+  walk.next_counts(walk.at, found, stop);
   return found;
 }
 

@@ -28,48 +28,49 @@ inline double Model::interpolate(double p, const SuccessorCounts& next, int64_t 
   return discounted(adjusted, d) / static_cast<double>(next.total) + share_of_shorter(next, d) * p;
 }
 
-// The levels of a chain below its longest: each successor has one left neighbour there, the same at every
-// length.
-inline double Model::through_chain(double p, const Chain& chain, bool extended) const {
-  if (chain.shortest == chain.length) return p;
-  const double n_next = static_cast<double>(chain.record.n_next);
-  const double n_kept = static_cast<double>(chain.record.n_next_kept);
-  size_t length = chain.shortest;
+// The lengths of a node below its longest: each successor has one left neighbour there, the same at every length.
+inline double Model::through_node(double p, const SuffixNode& node, const Record& record, bool extended) const {
+  if (node.shortest == node.length) return p;
+  const double n_next = static_cast<double>(record.n_next);
+  const double n_kept = static_cast<double>(record.n_next_kept);
+  size_t length = node.shortest;
   double add = 0.0, share = 1.0;
   const auto level = [&](const Discount& d) {
     add = extended ? (1.0 - d[0]) / n_next : 0.0;
     share = (d[0] * n_kept + n_next - n_kept) / n_next;
   };
-  for (; length < chain.length && length + 1 < settings_.discounts.size(); ++length) {
+  for (; length < node.length && length + 1 < settings_.discounts.size(); ++length) {
     level(discount(length + 1));
     p = add + share * p;
   }
-  if (length == chain.length) return p;
+  if (length == node.length) return p;
   // From here on all levels are alike: a geometric series.
   level(discount(length + 1));
-  const double n = static_cast<double>(chain.length - length);
+  const double n = static_cast<double>(node.length - length);
   if (share >= 1.0) return p + n * add;
   const double power = std::pow(share, n);
   return power * p + add * (1.0 - power) / (1.0 - share);
 }
 
+// Of a token after a node, which has this under its next shorter suffix.
+inline double Model::price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left,
+                           const Edge* shorter) const {
+  const SuffixNode& node = graph[v];
+  const size_t n = size_t{node.length} + 1;
+  const bool is_extended = extended >= settings_.least;
+  const int64_t adjusted = !is_extended ? 0 : settings_.order == n ? extended : n_left;
+  if (v == kRoot) return interpolate(1.0 / n_vocabulary(), settings_.empty, adjusted, discount(n));
+  const double p = through_node(shorter->prob, node, graph.record(v), is_extended);
+  return interpolate(p, graph.record(v).next, adjusted, discount(n));
+}
+
 inline Scored Model::kneser_ney(const Walk& walk) const {
   Scored out;
-  double p = 1.0 / n_vocabulary();
-  for (size_t c = 0; c < walk.before.size(); ++c) {
-    const Chain& chain = walk.before[c];
-    const bool extended = walk.extended[c] >= settings_.least;
-    const size_t n = size_t{chain.length} + 1;
-    const bool raw = settings_.order == n;
-    const int64_t adjusted = !extended ? 0 : raw ? walk.extended[c] : walk.n_left[c];
-    if (c > 0) p = through_chain(p, chain, extended);
-    p = interpolate(p, c == 0 ? settings_.empty : chain.record.next, adjusted, discount(n));
-    if (extended || c == 0) {
-      out.effective_n = static_cast<int32_t>(n);
-      out.count = walk.extended[c];
-      out.context_count = chain.count + (c == 0 ? data_->columns.n_sentences() : 0);
-    }
-  }
+  const SuffixNode& used = (*walk.graph)[walk.edge.used];
+  double p = walk.edge.prob;
+  out.effective_n = static_cast<int32_t>(used.length + 1);
+  out.count = walk.edge.used_count;
+  out.context_count = used.count + (walk.edge.used == kRoot ? data_->columns.n_sentences() : 0);
   if (walk.starts_before.alive) {
     const size_t n = size_t{walk.starts_before.n_tokens} + 2;
     const bool extended = walk.starts_extended >= settings_.least;
@@ -94,9 +95,9 @@ inline Scored Model::infgram(const Walk& walk, const Step& step, Workspace& work
     out.context_count = walk.starts_before.count;
     out.count = walk.starts_extended;
   } else {
-    out.context_count = walk.before.back().count;
-    out.count = walk.extended.back();
-    if (walk.before.size() == 1) {
+    out.context_count = walk.node_before().count;
+    out.count = walk.edge.extended;
+    if (walk.before == kRoot) {
       // Without a context a sentence's end is a token like others, and outside of sentences none.
       if (step.in_sentence) out.context_count += data_->columns.n_sentences();
       if (step.is_end && !step.in_sentence) out.count = 0;
@@ -136,11 +137,10 @@ inline Scored Model::backoff(const Walk& walk, const Step& step) const {
     out.count = walk.starts_extended;
     out.context_count = walk.starts_before.count;
   } else {
-    size_t c = walk.before.size() - 1;
-    while (c > 0 && walk.extended[c] < settings_.least) --c;
-    used = walk.before[c].length;
-    out.count = walk.extended[c] < settings_.least ? 0 : walk.extended[c];
-    out.context_count = walk.before[c].count + (c == 0 ? data_->columns.n_sentences() : 0);
+    const SuffixNode& node = (*walk.graph)[walk.edge.used];
+    used = node.length;
+    out.count = walk.edge.used_count < settings_.least ? 0 : walk.edge.used_count;
+    out.context_count = node.count + (walk.edge.used == kRoot ? data_->columns.n_sentences() : 0);
   }
   out.effective_n = static_cast<int32_t>(used + 1);
   const double share = out.count == 0 ? kUnknownShare
@@ -166,8 +166,8 @@ inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& wor
   if (settings_.kind == Kind::kKneserNey || settings_.kind == Kind::kBackoff) {
     // The counts of these models are those of the longest suffix that the token follows.
     out.suffix_n = static_cast<int32_t>(walk.longest_before() + 1);
-    const bool is_empty = walk.before.size() == 1 && !walk.starts_before.alive;
-    out.suffix_count = walk.starts_before.alive ? walk.starts_before.count : walk.before.back().count;
+    const bool is_empty = walk.before == kRoot && !walk.starts_before.alive;
+    out.suffix_count = walk.starts_before.alive ? walk.starts_before.count : walk.node_before().count;
     if (is_empty) out.suffix_count += data_->columns.n_sentences();
   }
   return out;

@@ -24,7 +24,9 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
   const size_t n = batch.n;
   const bool sentences = batch.sentences;
   Scored* const out = batch.out;
-  std::vector<Lane> lanes(kLanes, Lane(walk_));
+  const GraphPool::Lease lease(graphs_, data_->columns.width(), walk_.cache != nullptr);
+  SuffixGraph& graph = *lease;
+  std::vector<Lane> lanes(kLanes, Lane(walk_, &graph));
   Searches searches(data_->columns);
   Workspace work;
   size_t document = batch.next++, from = 0;  // the next piece
@@ -41,21 +43,30 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
     lane.at = from;
     lane.since = since;
     lane.began = began;
-    lane.stop = std::min(length, from + kPiece);
-    lane.ends = sentences && lane.stop == length;
     if (from == since) {
       lane.walk.reset(began, stop);
     } else {
-      lane.walk.locate(lane.document + since, from - since, began, searches, work, stop);
+      lane.walk.locate(lane.document + since, from - since, began, searches, work, stop, pricing(lane.walk));
     }
+    // What a piece takes to begin is in proportion to its length.
+    lane.stop = std::min(length, from + std::max<size_t>(kPiece, lane.walk.node().length));
+    lane.ends = sentences && lane.stop == length;
     for (; from < lane.stop; ++from) {
       const int64_t id = lane.document[from];
       if (ends_sentence(id) || begins_sentence(id)) since = from + 1, began = begins_sentence(id);
     }
     if (from == length) document = batch.next++, from = since = 0, began = sentences;
   };
+  const auto forget = [&] {
+    std::vector<NodeId*> kept;
+    for (Lane& lane : lanes) {
+      if (lane.busy) kept.push_back(&lane.walk.at);
+    }
+    graph.keep_paths(kept);
+  };
   for (Lane& lane : lanes) begin_piece(lane);
   for (;;) {
+    if (graph.is_full()) forget();
     searches.lookups.clear();
     bool any = false;
     for (Lane& lane : lanes) {
@@ -74,6 +85,7 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
       lane.out[lane.at] = advance(lane, sentences, work, stop);
       if (lane.at == lane.stop) lane.ends = false;
       if (lane.at < lane.stop) ++lane.at;
+      if (lane.at < lane.stop) lane.walk.prefetch(lane.document[lane.at]);
       lane.busy = lane.at < lane.stop || lane.ends;
       has_finished = has_finished || !lane.busy;
       if (++n_done % kLookInterval == 0) {
@@ -97,9 +109,9 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
     return given;
   }
   if (step.is_end) {
-    lane.walk.take_end(settings_.n_left_of_end, work, stop);
+    step_to_end(lane.walk, work, stop);
   } else {
-    lane.walk.learn_all(work, stop);
+    lane.walk.settle(work, stop, pricing(lane.walk));
   }
   Scored scored = evaluate(lane.walk, step, work, stop);
   const bool is_begin = lane.at < lane.stop && begins_sentence(lane.document[lane.at]);
@@ -118,7 +130,8 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
 inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens,
                             const int64_t* token_offsets, const uint8_t* begins, size_t n, Scored* out,
                             StopFlag stop) const {
-  Walk walk(walk_);
+  SuffixGraph graph = Walk::graph_of(walk_);
+  Walk walk(walk_, &graph);
   Searches searches(data_->columns);
   Workspace work;
   std::vector<int64_t> joined;
@@ -134,13 +147,9 @@ inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const in
     for (; first < last; ++first) {
       const bool is_end = ends_sentence(*first);
       if (is_end) {
-        walk.take_end(settings_.n_left_of_end, work, stop);
+        step_to_end(walk, work, stop);
       } else {
-        searches.lookups.clear();
-        walk.ask(context.ids, context.n, searches);
-        searches.run(stop);
-        walk.take(*first, searches);
-        walk.learn_all(work, stop);
+        step(walk, context.ids, context.n, searches, work, stop);
       }
       *out++ = evaluate(walk, Step{is_end, context.begins, context.n + context.begins}, work, stop);
       ++context.n;

@@ -155,6 +155,7 @@ class Columns {
     const Column& column = *columns_.back();
     only_added_ = only_added_ && sign > 0;
     in_token_order_ = in_token_order_ && segment.in_token_order();
+    is_nested_ = is_nested_ && segment.is_nested();
     n_tokens_ += sign * static_cast<int64_t>(column.n_tokens());
     n_sentences_ += sign * column.n_sentences();
     n_empty_ += sign * column.n_empty();
@@ -176,6 +177,8 @@ class Columns {
   size_t width() const { return columns_.size(); }
   const Column& operator[](size_t s) const { return *columns_[s]; }
   bool only_added() const { return only_added_; }
+  // Whether the rows of an n-gram are a part of those of its beginnings, in all segments.
+  bool is_nested() const { return is_nested_; }
   int64_t n_tokens() const { return n_tokens_; }
   int64_t n_sentences() const { return n_sentences_; }
   int64_t n_empty() const { return n_empty_; }
@@ -324,6 +327,7 @@ class Columns {
   int64_t separator_ = kNoSeparator;
   bool only_added_ = true;
   bool in_token_order_ = true;
+  bool is_nested_ = true;
   int64_t n_tokens_ = 0;
   int64_t n_sentences_ = 0;
   int64_t n_empty_ = 0;

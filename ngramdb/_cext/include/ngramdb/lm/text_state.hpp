@@ -13,7 +13,24 @@ namespace lm {
 class TextState {
  public:
   // The beginning of a text outside of sentences. The model must live as long.
-  explicit TextState(const Model& model) : model_(&model), lane_(model.walk_) { begin(false); }
+  explicit TextState(const Model& model)
+      : model_(&model), graph_(Walk::graph_of(model.walk_)), lane_(model.walk_, &graph_) {
+    begin(false);
+  }
+  TextState(const TextState&) = delete;
+
+  // Makes this the text of another state of the same model.
+  TextState& operator=(const TextState& from) {
+    if (this == &from) return *this;
+    graph_.copy_path(from.graph_, from.lane_.walk.at);
+    lane_.walk = from.lane_.walk;
+    lane_.walk.graph = &graph_;
+    lane_.walk.at = graph_.last();
+    lane_.began = from.lane_.began;
+    context_ = from.context_;
+    n_dropped_ = from.n_dropped_;
+    return *this;
+  }
 
   // Makes this the beginning of a text; in_sentence: after `<s>`.
   void begin(bool in_sentence) {
@@ -28,7 +45,8 @@ class TextState {
   //
   // Cost: that of a token in `Model::score`, and a copy of what is known of the context's suffixes.
   Scored read(const TextState& from, int64_t id, StopFlag stop) {
-    if (this != &from) copy(from);
+    *this = from;
+    if (graph_.is_full()) graph_.keep_paths({&lane_.walk.at});
     context_.push_back(id);
     lane_.document = context_.data();
     lane_.at = context_.size() - 1;
@@ -53,13 +71,6 @@ class TextState {
   bool begins() const { return lane_.walk.starts.alive; }
 
  private:
-  void copy(const TextState& from) {
-    lane_.walk = from.lane_.walk;
-    lane_.began = from.lane_.began;
-    context_ = from.context_;
-    n_dropped_ = from.n_dropped_;
-  }
-
   void forget() {
     if (lane_.since == lane_.at + 1) {  // the token was a border
       context_.clear();
@@ -67,12 +78,13 @@ class TextState {
       return;
     }
     if (begins()) return;
-    const size_t kept = std::min<size_t>(lane_.walk.chains.back().length, context_.size());
+    const size_t kept = std::min<size_t>(lane_.walk.node().length, context_.size());
     n_dropped_ += context_.size() - kept;
     context_.erase(context_.begin(), context_.end() - static_cast<std::ptrdiff_t>(kept));
   }
 
   const Model* model_;
+  SuffixGraph graph_;
   Model::Lane lane_;
   std::vector<int64_t> context_;
   size_t n_dropped_ = 0;  // tokens since the last border that no longer matter

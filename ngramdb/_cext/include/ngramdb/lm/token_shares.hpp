@@ -19,50 +19,56 @@ struct TokenShares {
   std::vector<double> probs;
 };
 
-// Tokens with what they have so far, from the shortest suffix to the longest.
+// Tokens with what they have, gathered from the longest suffix to the shortest.
 class ShareList {
  public:
   using Entry = std::pair<Code, double>;
 
   double rest() const { return rest_; }
-  const std::vector<Entry>& entries() const { return entries_; }
-
-  void scale(double factor) {
-    rest_ *= factor;
-    for (Entry& entry : entries_) entry.second *= factor;
-  }
-
   void set_rest(double rest) { rest_ = rest; }
 
-  // Changes tokens, ascending by code: change(what a token has, its amount). Those that are not listed have 0.
-  template <class Change>
-  void update(const std::vector<Entry>& amounts, Change change) {
-    list(amounts);
-    auto at = entries_.begin();
-    for (const Entry& amount : amounts) {
-      at = std::lower_bound(at, entries_.end(), amount, by_code);
-      at->second = change(at->second, amount.second);
-    }
+  // Ascending by code, once `sum` or `keep_first` was called.
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  void add(Code code, double amount) { entries_.emplace_back(code, amount); }
+
+  // Makes one entry of all that a token has: their sum, or the first one.
+  void sum() {
+    merge([](double has, double amount) { return has + amount; });
+  }
+  void keep_first() {
+    merge([](double has, double) { return has; });
+  }
+
+  // The same when the list has grown: many suffixes may have the same successors.
+  void sum_if_many() {
+    if (entries_.size() >= most_) sum();
+  }
+  void keep_first_if_many() {
+    if (entries_.size() >= most_) keep_first();
   }
 
  private:
-  static bool by_code(const Entry& a, const Entry& b) { return a.first < b.first; }
+  static constexpr size_t kMany = size_t{1} << 20;
 
-  void list(const std::vector<Entry>& amounts) {
-    const size_t n_listed = entries_.size();
-    size_t at = 0;
-    for (const Entry& amount : amounts) {
-      const auto stop = entries_.begin() + static_cast<std::ptrdiff_t>(n_listed);
-      const auto found = std::lower_bound(entries_.begin() + static_cast<std::ptrdiff_t>(at), stop, amount, by_code);
-      at = static_cast<size_t>(found - entries_.begin());
-      if (found == stop || found->first != amount.first) entries_.emplace_back(amount.first, 0.0);
+  template <class Change>
+  void merge(Change change) {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
+    size_t n = 0;
+    for (const Entry& entry : entries_) {
+      if (n > 0 && entries_[n - 1].first == entry.first) {
+        entries_[n - 1].second = change(entries_[n - 1].second, entry.second);
+      } else {
+        entries_[n++] = entry;
+      }
     }
-    std::inplace_merge(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(n_listed), entries_.end(),
-                       by_code);
+    entries_.resize(n);
+    most_ = std::max(kMany, 2 * n);
   }
 
   double rest_ = 1.0;
-  std::vector<Entry> entries_;  // ascending by code
+  size_t most_ = kMany;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace lm

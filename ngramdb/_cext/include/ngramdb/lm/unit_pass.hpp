@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ngramdb/lm/suffix_chains.hpp"
+#include "ngramdb/lm/suffix_walk.hpp"
 #include "ngramdb/segment/token_order.hpp"
 
 namespace ngramdb {

@@ -1,0 +1,54 @@
+// Graphs that are kept between calls: what one text has taught serves the next.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "ngramdb/lm/suffix_graph.hpp"
+
+namespace ngramdb {
+namespace lm {
+
+class GraphPool {
+ public:
+  // A graph for one thread. It goes back to the pool, unless an exception left it half made.
+  class Lease {
+   public:
+    Lease(GraphPool& pool, size_t width, bool has_records) : pool_(pool), n_exceptions_(std::uncaught_exceptions()) {
+      const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      if (pool_.graphs_.empty()) {
+        graph_ = std::make_unique<SuffixGraph>(width, has_records);
+      } else {
+        graph_ = std::move(pool_.graphs_.back());
+        pool_.graphs_.pop_back();
+      }
+    }
+    ~Lease() {
+      if (std::uncaught_exceptions() > n_exceptions_) return;
+      const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      if (pool_.graphs_.size() < kMostKept) pool_.graphs_.push_back(std::move(graph_));
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+
+    SuffixGraph& operator*() const { return *graph_; }
+
+   private:
+    GraphPool& pool_;
+    int n_exceptions_;
+    std::unique_ptr<SuffixGraph> graph_;
+  };
+
+ private:
+  // 64 MB each at most, but for a text that repeats itself.
+  static constexpr size_t kMostKept = 2;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<SuffixGraph>> graphs_;
+};
+
+}  // namespace lm
+}  // namespace ngramdb
