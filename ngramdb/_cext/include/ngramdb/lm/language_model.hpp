@@ -213,7 +213,7 @@ class Model {
 
   // Prices of a walk's edges.
   auto pricing(const Walk& walk) const {
-    return [this, &walk](NodeId v, int64_t extended, int64_t n_left, const Edge* shorter) {
+    return [this, &walk](NodeId v, int64_t extended, int64_t n_left, double shorter) {
       return price(*walk.graph, v, extended, n_left, shorter);
     };
   }
@@ -260,7 +260,7 @@ class Model {
   Scored kneser_ney(const Walk& walk) const;
   double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const;
   double through_node(double p, const SuffixNode& node, const Record& record, bool extended) const;
-  double price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left, const Edge* shorter) const;
+  double price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left, double shorter) const;
   Scored ngram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored backoff(const Walk& walk, const Step& step) const;

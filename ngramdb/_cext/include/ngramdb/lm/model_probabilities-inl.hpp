@@ -54,13 +54,13 @@ inline double Model::through_node(double p, const SuffixNode& node, const Record
 
 // Of a token after a node, which has this under its next shorter suffix.
 inline double Model::price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left,
-                           const Edge* shorter) const {
+                           double shorter) const {
   const SuffixNode& node = graph[v];
   const size_t n = size_t{node.length} + 1;
   const bool is_extended = extended >= settings_.least;
   const int64_t adjusted = !is_extended ? 0 : settings_.order == n ? extended : n_left;
   if (v == kRoot) return interpolate(1.0 / n_vocabulary(), settings_.empty, adjusted, discount(n));
-  const double p = through_node(shorter->prob, node, graph.record(v), is_extended);
+  const double p = through_node(shorter, node, graph.record(v), is_extended);
   return interpolate(p, graph.record(v).next, adjusted, discount(n));
 }
 

@@ -37,8 +37,8 @@ struct SuffixNode {
   uint32_t shortest = 0, length = 0;  // lengths with the same occurrences
   uint32_t column = 0;
   int64_t count = 0;
-  uint64_t end = 0;
-  bool alone = false;    // one occurrence in one segment: only where it ends is kept, in place of rows
+  uint64_t end = 0;      // where its occurrence ends if it is alone, else where its rows and its record are
+  bool alone = false;    // one occurrence in one segment, which has no rows here
   bool learned = false;  // whether its record is known
 };
 
@@ -60,7 +60,7 @@ class SuffixGraph {
   void clear() {
     nodes_.assign(1, SuffixNode{});
     rows_.assign(w_, Range{});
-    records_.assign(has_records_ ? 1 : 0, Record{});
+    records_.assign(has_records_ ? 1 : 0, Record{});  // of the root, without use
     edges_.clear();
     n_edges_ = 0;
     lefts_.clear();
@@ -70,16 +70,21 @@ class SuffixGraph {
   bool is_full() const { return n_bytes() > most_bytes_; }
 
   size_t n_bytes() const {
-    return nodes_.size() * (sizeof(SuffixNode) + w_ * sizeof(Range) + (has_records_ ? sizeof(Record) : 0)) +
+    return nodes_.size() * sizeof(SuffixNode) + rows_.size() * sizeof(Range) + records_.size() * sizeof(Record) +
            edges_.size() * sizeof(Edge);
   }
 
   const SuffixNode& operator[](NodeId node) const { return nodes_[node]; }
-  const Range* rows(NodeId node) const { return rows_.data() + size_t{node} * w_; }
-  const Record& record(NodeId node) const { return records_[node]; }
+  // Of nodes that are not alone.
+  const Range* rows(NodeId node) const { return rows_.data() + nodes_[node].end * w_; }
   void set_record(NodeId node, const Record& record) {
-    records_[node] = record;
+    records_[nodes_[node].end] = record;
     nodes_[node].learned = true;
+  }
+  // Of those that are alone, and of those that have learned theirs.
+  const Record& record(NodeId node) const {
+    static const Record alone{1, SuccessorCounts{1, 0, {1, 0, 0}}, 1, 1};
+    return nodes_[node].alone ? alone : records_[nodes_[node].end];
   }
   void set_root_count(int64_t count) { nodes_[kRoot].count = count; }
 
@@ -98,16 +103,15 @@ class SuffixGraph {
     lefts_.emplace_back(node, std::move(lefts));
   }
 
-  // rows: one range per segment, or null for one that is alone. Of another node's, they must not be this graph's.
+  // rows: one range per segment, not of this graph; of a node that is alone, nothing.
   NodeId add(const SuffixNode& node, const Range* rows) {
     nodes_.push_back(node);
-    if (rows == nullptr) {
-      rows_.resize(rows_.size() + w_);
-    } else {
+    if (!node.alone) {
+      nodes_.back().end = rows_.size() / w_;
       rows_.insert(rows_.end(), rows, rows + w_);
+      if (has_records_) records_.emplace_back();
     }
-    if (has_records_) records_.emplace_back();
-    return static_cast<NodeId>(nodes_.size() - 1);
+    return last();
   }
 
   const Edge* find(NodeId node, Symbol symbol) const {
@@ -157,8 +161,8 @@ class SuffixGraph {
     SuffixNode copy = from[node];
     copy.parent = parent;
     copy.origin = kRoot;
-    const NodeId made = add(copy, from.rows(node));
-    if (has_records_) records_.back() = from.records_[node];
+    const NodeId made = add(copy, copy.alone ? nullptr : from.rows(node));
+    if (has_records_ && !copy.alone) records_.back() = from.record(node);
     return made;
   }
 
@@ -202,8 +206,8 @@ class SuffixGraph {
   size_t w_;
   bool has_records_;
   std::vector<SuffixNode> nodes_;
-  std::vector<Range> rows_;      // of node v in segment s: [v * w_ + s]
-  std::vector<Record> records_;  // of nodes that have learned them
+  std::vector<Range> rows_;      // of node v in segment s: [nodes_[v].end * w_ + s]
+  std::vector<Record> records_;  // of node v: [nodes_[v].end]
   std::vector<Edge> edges_;      // a power of two of them, or none; open addressing
   size_t n_edges_ = 0;
   std::vector<std::pair<NodeId, std::unique_ptr<LeftCounts>>> lefts_;  // the newest last

@@ -123,7 +123,15 @@ class Walk {
   }
 
   // Fetches what `ask` will read first for this token.
-  void prefetch(int64_t id) const { graph->prefetch(at, symbol_of(id)); }
+  void prefetch(int64_t id) const {
+    const Symbol symbol = symbol_of(id);
+    NodeId v = at;
+    for (int k = 0; k < kPrefetched; ++k) {
+      graph->prefetch(v, symbol);
+      if (v == kRoot) return;
+      v = (*graph)[v].parent;
+    }
+  }
 
   // A step to the token ids[place], whose context is what stands before it: ask, run the searches, take, settle.
   void ask(const int64_t* ids, size_t place, Searches& searches) {
@@ -145,13 +153,10 @@ class Walk {
   // The records of new nodes are needed later, by `settle`: meanwhile their text is fetched.
   void take(int64_t id, const Searches& searches) {
     const Range* answer = searches.answers.data() + first_lookup_ * w_;
-    made_.clear();
     for (size_t i = missing_.size(); i-- > 0;) {
-      const NodeId v = missing_[i];
       const Range* grown = nullptr;  // rows of the longest suffix that the new context may have
-      const int64_t extended = extend(v, &answer, &grown);
-      // Another walk may have been here since this one asked.
-      if (graph->find(v, symbol_) == nullptr) link(v, extended, grown);
+      const int64_t extended = extend(missing_[i], &answer, &grown);
+      link(missing_[i], extended, grown);
     }
     step(code_of(id));
     if (settings_.cache != nullptr) prefetch_record(at);
@@ -164,13 +169,11 @@ class Walk {
     spend(stop, kNodeWork * (1 + made_.size()));
     if (settings_.cache != nullptr) {
       for (size_t i = 0; i < made_.size(); ++i) {
-        const NodeId longer = i + 1 < made_.size() ? made_[i + 1] : kRoot;
-        put_price(made_[i], n_left_of(made_[i], longer, work, stop), work, stop, price);
+        put_price(i, n_left_of(i, work, stop), work, stop, price);
       }
       if (starts.alive) learn_starts();
     }
-    made_.clear();
-    edge = *graph->find(before, symbol_);
+    keep_made();
   }
 
   // What a token that the corpus lacks has after the context, Kneser-Ney: no step.
@@ -181,10 +184,10 @@ class Walk {
     for (size_t i = missing_.size(); i-- > 0;) {
       spend(stop, kNodeWork);
       link(missing_[i], 0, nullptr);
-      put_price(missing_[i], 0, work, stop, price);
+      put_price(made_.size() - 1, 0, work, stop, price);
     }
-    made_.clear();
-    return graph->find(at, symbol_)->prob;
+    keep_made();
+    return edge.prob;
   }
 
   // The step to a sentence's end. No context comes after it. n_left_of_end: of the unigram `</s>`.
@@ -193,15 +196,13 @@ class Walk {
     symbol_ = kEndSymbol;
     list_missing();
     for (size_t i = missing_.size(); i-- > 0;) {
-      const NodeId v = missing_[i];
       spend(stop, kNodeWork);
       int64_t n_left = 0;
-      link(v, ends_of(v, n_left_of_end, work, stop, &n_left), nullptr);
-      if (settings_.cache != nullptr) put_price(v, n_left, work, stop, price);
+      link(missing_[i], ends_of(missing_[i], n_left_of_end, work, stop, &n_left), nullptr);
+      if (settings_.cache != nullptr) put_price(made_.size() - 1, n_left, work, stop, price);
     }
-    made_.clear();
     step(kBorder);
-    edge = *graph->find(before, symbol_);
+    keep_made();
     starts.alive = false;
   }
 
@@ -265,7 +266,7 @@ class Walk {
   SuccessorCache::Entry successor_list(NodeId v, SuccessorCache& cache, Workspace& work, StopFlag stop,
                                        Finish finish) const {
     const SuffixNode& node = (*graph)[v];
-    const Range* const rows = graph->rows(v);
+    const Range* const rows = node.alone ? nullptr : graph->rows(v);
     const bool is_kept = !node.alone && settings_.columns->n_rows(rows) > kListedFrom;
     const RecordCache::Key key = is_kept ? key_of(rows, w_, node.length) : RecordCache::Key{};
     if (is_kept) {
@@ -367,6 +368,8 @@ class Walk {
   }
 
  private:
+  // Nodes whose edges are fetched ahead: few have more above them that lack a token.
+  static constexpr int kPrefetched = 4;
   // Lengths that `locate` tries in one round, and in all.
   static constexpr size_t kProbes = 8;
   static constexpr size_t kProbed = 64;
@@ -389,10 +392,16 @@ class Walk {
     return type < 0 ? kUnknownSymbol : kFirstType + static_cast<Symbol>(type);
   }
 
-  // The nodes of the context that lack the symbol's edge, the longest first.
+  // The nodes of the context that lack the symbol's edge, the longest first; the edge of the next one, if there is one.
   void list_missing() {
     missing_.clear();
-    for (NodeId v = at; graph->find(v, symbol_) == nullptr; v = (*graph)[v].parent) {
+    made_.clear();
+    edge = Edge{};
+    for (NodeId v = at;; v = (*graph)[v].parent) {
+      if (const Edge* const known = graph->find(v, symbol_)) {
+        edge = *known;
+        return;
+      }
       missing_.push_back(v);
       if (v == kRoot) return;
     }
@@ -438,46 +447,44 @@ class Walk {
     return extended;
   }
 
-  // Makes the symbol's edge of a node whose parent has one.
+  // Makes the symbol's edge of a node; `edge` is that of its parent, and then this one.
   void link(NodeId v, int64_t extended, const Range* grown) {
-    Edge made;
-    if (v != kRoot) made = *graph->find((*graph)[v].parent, symbol_);
-    made.node = v;
-    made.symbol = symbol_;
-    made.extended = extended;
-    made.prob = 0.0;
-    if (v == kRoot || extended >= settings_.least) made.used = v, made.used_count = extended;
-    if (extended >= settings_.least && symbol_ >= kFirstType) made.target = grow(v, extended, grown, made.target);
-    graph->put(made);
-    made_.push_back(v);
+    edge.node = v;
+    edge.symbol = symbol_;
+    edge.extended = extended;
+    if (v == kRoot || extended >= settings_.least) edge.used = v, edge.used_count = extended;
+    if (extended >= settings_.least && symbol_ >= kFirstType) edge.target = grow(v, extended, grown, edge.target);
+    made_.push_back(edge);
   }
 
   void step(int64_t code) {
     before = at;
-    at = graph->find(before, symbol_)->target;
+    at = edge.target;
     std::swap(starts_before, starts);
     step_starts(code);
   }
 
-  // The different left neighbours of a node and the symbol, 0 if the two are not frequent enough. longer: the next node
-  // on the path if that lacked the symbol's edge, too.
-  int64_t n_left_of(NodeId v, NodeId longer, Workspace& work, StopFlag stop) const {
-    const Edge& made = *graph->find(v, symbol_);
+  // Different left neighbours of the node of the edge made_[i] and the symbol, 0 if the two are not frequent enough.
+  int64_t n_left_of(size_t i, Workspace& work, StopFlag stop) const {
+    const Edge& made = made_[i];
     if (made.extended < settings_.least) return 0;
     // A longer suffix occurs as often.
-    if (longer != kRoot && graph->find(longer, symbol_)->extended == made.extended) return 1;
-    const NodeId target = made.target;
-    if ((*graph)[target].length != (*graph)[v].length + 1) return 1;  // for the greatest order, without use
-    return record(target, work, stop).n_left;
+    if (i + 1 < made_.size() && made_[i + 1].extended == made.extended) return 1;
+    if ((*graph)[made.target].length != (*graph)[made.node].length + 1) return 1;  // for the greatest order, without use
+    return record(made.target, work, stop).n_left;
   }
 
   template <class Price>
-  void put_price(NodeId v, int64_t n_left, Workspace& work, StopFlag stop, Price price) {
-    if (v != kRoot) learn(v, work, stop);
-    Edge made = *graph->find(v, symbol_);
-    const Edge* const shorter = v == kRoot ? nullptr : graph->find((*graph)[v].parent, symbol_);
-    made.prob = price(v, made.extended, n_left, shorter);
-    graph->put(made);
+  void put_price(size_t i, int64_t n_left, Workspace& work, StopFlag stop, Price price) {
+    Edge& made = made_[i];
+    if (made.node != kRoot) learn(made.node, work, stop);
+    const double shorter = i > 0 ? made_[i - 1].prob : made.prob;  // a known edge was copied
+    edge.prob = made.prob = price(made.node, made.extended, n_left, shorter);
+  }
+
+  void keep_made() {
+    for (const Edge& made : made_) graph->put(made);
+    made_.clear();
   }
 
   // Fetches what `learn` will read: the record that is kept, or the text of the rows.
@@ -544,7 +551,7 @@ class Walk {
     const bool is_same = shorter != kRoot && other.count == node.count;
     node.shortest = is_same ? other.shortest : other.length + 1;
     node.parent = is_same ? other.parent : shorter;
-    return graph->add(node, node.alone ? nullptr : rows);
+    return graph->add(node, rows);
   }
 
   // The nodes of the context's last lengths, at most n tokens each. Returns true if no longer suffix occurs.
@@ -659,15 +666,8 @@ class Walk {
 
   void learn(NodeId v, Workspace& work, StopFlag stop) const {
     const SuffixNode& node = (*graph)[v];
-    if (node.learned) return;
+    if (node.learned || node.alone) return;
     Record record;
-    if (node.alone) {
-      record.n_left = 1;
-      record.next = SuccessorCounts{1, 0, {1, 0, 0}};
-      record.n_next = record.n_next_kept = 1;
-      graph->set_record(v, record);
-      return;
-    }
     const Range* const rows = graph->rows(v);
     const bool is_kept = settings_.columns->n_rows(rows) > kKeptFrom;
     const RecordCache::Key key = key_of(rows, w_, node.length);
@@ -694,7 +694,7 @@ class Walk {
   size_t first_lookup_ = 0;
   Symbol symbol_ = kUnknownSymbol;
   std::vector<NodeId> missing_;  // the longest first
-  std::vector<NodeId> made_;     // nodes whose edges are not priced yet, the shortest first
+  std::vector<Edge> made_;       // of these, not priced yet, the shortest first
 };
 
 }  // namespace lm
