@@ -421,6 +421,9 @@ class KneserNeyModel(SharingModel):
         """
         used, begins = self._used(context)
         probs = self._model.distribution(used, begins)
-        ids = np.append(self.vocabulary.ids, UNKNOWN)
-        _, _, context_count, length = self.successors(context)
-        return Distribution(ids, probs, None, context_count, length + 1)
+        _, _, context_count, length = self._model.successors(used, begins)
+        return Distribution(self._outcomes.copy(), probs, None, context_count, length + 1)
+
+    @cached_property
+    def _outcomes(self) -> Integers:
+        return np.append(self.vocabulary.ids, UNKNOWN)

@@ -116,7 +116,8 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
         cbool know(const FrequentNgram&) except +translate_exception
         void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
-        vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
+        void distribution(const int64_t*, size_t, cbool, double*, Poll*) except +translate_exception
+        size_t n_outcomes()
         TokenShares shares(const int64_t*, size_t, cbool, Poll*) except +translate_exception
         const vector[double]& unigrams(Poll*) except +translate_exception
         vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
@@ -467,13 +468,11 @@ cdef class Model:
         cdef int64_t nothing = 0
         cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
         cdef size_t n = view.shape[0]
-        cdef vector[double] found
         cdef Poll poll = current_poll()
-        with nogil:
-            found = self.model.get().distribution(ids, n, begins, &poll)
-        out = np.empty(found.size(), dtype=np.float64)
+        out = np.empty(self.model.get().n_outcomes(), dtype=np.float64)
         cdef double[::1] out_view = out
-        memcpy(&out_view[0], found.data(), sizeof(double) * found.size())
+        with nogil:
+            self.model.get().distribution(ids, n, begins, &out_view[0], &poll)
         return out
 
     def shares(self, context, bint begins=False):

@@ -150,8 +150,10 @@ class Model {
   void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const int64_t* token_offsets,
                 const uint8_t* begins, size_t n, Scored* out, StopFlag stop) const;
 
-  // Kneser-Ney: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token.
-  std::vector<double> distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
+  // Kneser-Ney: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token: out has
+  // n_outcomes() numbers.
+  void distribution(const int64_t* ids, size_t n, bool begins, double* out, StopFlag stop) const;
+  size_t n_outcomes() const { return data_->vocabulary->size() + 2; }
 
   // Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context. Any other has
   // `rest` times its entry of `unigrams`.
@@ -166,7 +168,7 @@ class Model {
                                                    int64_t* context_count, uint32_t* length, StopFlag stop) const;
 
   // Word types, `</s>`, and one for every other token.
-  double n_vocabulary() const { return static_cast<double>(data_->vocabulary->size() + 2); }
+  double n_vocabulary() const { return static_cast<double>(n_outcomes()); }
 
  private:
   static constexpr size_t kLanes = 12;

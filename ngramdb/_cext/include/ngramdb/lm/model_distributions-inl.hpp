@@ -110,13 +110,12 @@ inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, Stop
   return found;
 }
 
-inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
+inline void Model::distribution(const int64_t* ids, size_t n, bool begins, double* out, StopFlag stop) const {
   const TokenShares found = shares(ids, n, begins, stop);
-  std::vector<double> p = unigrams(stop);
-  for (double& alone : p) alone *= found.rest;
-  for (size_t i = 0; i < found.places.size(); ++i) p[static_cast<size_t>(found.places[i])] = found.probs[i];
-  p.push_back(found.rest * p_unknown());
-  return p;
+  const std::vector<double>& alone = unigrams(stop);
+  for (size_t i = 0; i < alone.size(); ++i) out[i] = alone[i] * found.rest;
+  for (size_t i = 0; i < found.places.size(); ++i) out[found.places[i]] = found.probs[i];
+  out[alone.size()] = found.rest * p_unknown();
 }
 
 inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
