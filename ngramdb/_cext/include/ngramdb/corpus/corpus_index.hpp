@@ -132,8 +132,8 @@ class CorpusIndex {
     uint32_t first_probe = 3;  // matches are short far more often than not
   };
 
-  // What became of long matches that a token does not follow: in a text that repeats itself the same ones end again and
-  // again.
+  // Remembers the suffixes that remained of long matches when these ended: in a text that repeats itself the same matches
+  // end many times.
   class EndedMatches {
    public:
     // The first row of a match, its length and the token: they identify what is left of it.

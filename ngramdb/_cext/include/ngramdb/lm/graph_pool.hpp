@@ -43,7 +43,7 @@ class GraphPool {
   };
 
  private:
-  // 64 MB each at most, but for a text that repeats itself.
+  // At most 64 MB each, more only after a text that repeats itself.
   static constexpr size_t kMostKept = 2;
 
   std::mutex mutex_;

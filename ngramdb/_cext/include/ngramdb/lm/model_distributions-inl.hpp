@@ -25,7 +25,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
     const Record record = walk.record(v, work, stop);
     const SuccessorCache::Entry found = discounted_successors(walk, v, work, stop);
     spend(stop, Walk::kNodeWork + found->list.size());
-    // What the node's shorter lengths do to a probability is linear in it.
+    // The node's shorter lengths change a probability linearly.
     const double low = through_node(0.0, node, record, false);
     const double scale = through_node(1.0, node, record, false) - low;
     const double to_shorter = share_of_shorter(record.next, discount(size_t{node.length} + 1));
@@ -68,7 +68,7 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
     spend(stop, Walk::kNodeWork + found.size());
     for (const auto& entry : found) collect(entry.first, entry.second, node.length, node.count);
     shares.keep_first_if_many();
-    // Where every score is the least one, the shortest suffix has them all.
+    // If every score is the least one, the successors of the shortest suffix include all others.
     if (cost(node.length) < kLeastScore && node.parent != kRoot) {
       while ((*walk.graph)[v].parent != kRoot) v = (*walk.graph)[v].parent;
     } else {

@@ -52,7 +52,7 @@ inline double Model::through_node(double p, const SuffixNode& node, const Record
   return power * p + add * (1.0 - power) / (1.0 - share);
 }
 
-// Of a token after a node, which has this under its next shorter suffix.
+// Returns the probability of a token after a node, given that under the node's parent (`shorter`).
 inline double Model::price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left,
                            double shorter) const {
   const SuffixNode& node = graph[v];

@@ -48,7 +48,7 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
     } else {
       lane.walk.locate(lane.document + since, from - since, began, searches, work, stop, pricing(lane.walk));
     }
-    // What a piece takes to begin is in proportion to its length.
+    // Pieces after long matches are long: the search at a piece's start takes time in proportion to the match.
     lane.stop = std::min(length, from + std::max<size_t>(kPiece, lane.walk.node().length));
     lane.ends = sentences && lane.stop == length;
     for (; from < lane.stop; ++from) {

@@ -177,7 +177,7 @@ class Columns {
   size_t width() const { return columns_.size(); }
   const Column& operator[](size_t s) const { return *columns_[s]; }
   bool only_added() const { return only_added_; }
-  // Whether the rows of an n-gram are a part of those of its beginnings, in all segments.
+  // True if, in all segments, the rows of an n-gram are a part of those of its beginnings.
   bool is_nested() const { return is_nested_; }
   int64_t n_tokens() const { return n_tokens_; }
   int64_t n_sentences() const { return n_sentences_; }

@@ -38,7 +38,7 @@ struct SuffixNode {
   uint32_t column = 0;
   int64_t count = 0;
   uint64_t end = 0;      // where its occurrence ends if it is alone, else where its rows and its record are
-  bool alone = false;    // one occurrence in one segment, which has no rows here
+  bool alone = false;    // occurs once, in one segment; its rows are not kept
   bool learned = false;  // whether its record is known
 };
 
@@ -66,7 +66,7 @@ class SuffixGraph {
     lefts_.clear();
   }
 
-  // Whether it should be cut down to the paths that are in use.
+  // True if the graph should be cut down to the paths in use.
   bool is_full() const { return n_bytes() > most_bytes_; }
 
   size_t n_bytes() const {
@@ -75,13 +75,13 @@ class SuffixGraph {
   }
 
   const SuffixNode& operator[](NodeId node) const { return nodes_[node]; }
-  // Of nodes that are not alone.
+  // For nodes that are not alone.
   const Range* rows(NodeId node) const { return rows_.data() + nodes_[node].end * w_; }
   void set_record(NodeId node, const Record& record) {
     records_[nodes_[node].end] = record;
     nodes_[node].learned = true;
   }
-  // Of those that are alone, and of those that have learned theirs.
+  // For nodes that are alone, and nodes whose record was set.
   const Record& record(NodeId node) const {
     static const Record alone{1, SuccessorCounts{1, 0, {1, 0, 0}}, 1, 1};
     return nodes_[node].alone ? alone : records_[nodes_[node].end];

@@ -1,5 +1,5 @@
-// Walks along a text: the suffixes of its context that occur, with the rows where they stand, and what a token after
-// them does to these; what a model that backs off needs at once.
+// Walks along a text. A walk holds the suffixes of its context that occur, which models that back off need all at once,
+// and extends them by one token per step.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace lm {
 constexpr int64_t kEnd = -2;
 constexpr int64_t kBegin = -3;
 
-// What a model asks of the walk.
+// Parameters that a model passes to its walks.
 struct WalkSettings {
   const Columns* columns = nullptr;
   const Vocabulary* vocabulary = nullptr;
   RecordCache* cache = nullptr;       // null: no records are wanted
   uint32_t longest = UINT32_MAX - 2;  // tokens of a context at most, `<s>` included
-  int64_t least = 1;                  // n-grams below this count are as good as unseen
+  int64_t least = 1;                  // rarer n-grams count as unseen
   bool raw_at_longest = false;        // contexts of the greatest length count their successors by occurrences
 };
 
@@ -122,7 +122,7 @@ class Walk {
     if (starts.alive && settings_.cache != nullptr) learn_starts();
   }
 
-  // Fetches what `ask` will read first for this token.
+  // Fetches the edges that `ask` will look up first for this token.
   void prefetch(int64_t id) const {
     const Symbol symbol = symbol_of(id);
     NodeId v = at;
@@ -133,7 +133,7 @@ class Walk {
     }
   }
 
-  // A step to the token ids[place], whose context is what stands before it: ask, run the searches, take, settle.
+  // A step to the token ids[place] after the tokens before it: call ask, run the searches, then call take and settle.
   void ask(const int64_t* ids, size_t place, Searches& searches) {
     first_lookup_ = searches.lookups.size();
     symbol_ = symbol_of(ids[place]);
@@ -176,7 +176,7 @@ class Walk {
     keep_made();
   }
 
-  // What a token that the corpus lacks has after the context, Kneser-Ney: no step.
+  // Kneser-Ney: returns the probability of an unknown token after the context, without a step.
   template <class Price>
   double price_of_unknown(Workspace& work, StopFlag stop, Price price) {
     symbol_ = kUnknownSymbol;
@@ -206,7 +206,7 @@ class Walk {
     starts.alive = false;
   }
 
-  // Sets the walk after a context of any length. begins: `<s>` stands before it.
+  // Sets the walk after a context of any length. begins: whether the context follows `<s>`.
   //
   // Cost: a search for each length, up to kProbed tokens; walks through what may be a longer match, at most four times
   // its length.
@@ -237,7 +237,7 @@ class Walk {
     if (starts.alive && settings_.cache != nullptr) learn_starts();
   }
 
-  // What is known of what follows a node.
+  // Returns the counts of a node's successors.
   const Record& record(NodeId v, Workspace& work, StopFlag stop) const {
     learn(v, work, stop);
     return graph->record(v);
@@ -260,7 +260,7 @@ class Walk {
     settings_.columns->successors(graph->rows(v), node.length, work, stop, visit);
   }
 
-  // The same as a list, kept where it took long; without left neighbours where no records are wanted. finish: what
+  // The same as a list, kept if it took long; without left neighbours if no records are wanted. finish: what
   // the model adds to a SuccessorList; always the same for the same context.
   template <class Finish>
   SuccessorCache::Entry successor_list(NodeId v, SuccessorCache& cache, Workspace& work, StopFlag stop,
@@ -345,7 +345,7 @@ class Walk {
     return starts_before.alive ? starts_before.n_tokens + 1 : node_before().length;
   }
 
-  // Whether that suffix has one successor only, and that is a token.
+  // Returns true if that suffix has one successor only, and that is a token.
   bool sparse_before(Workspace& work, StopFlag stop) const {
     Code only = kBorder;
     int64_t n = 0;
@@ -377,10 +377,10 @@ class Walk {
   static constexpr uint64_t kKeptFrom = 24;
   // The same of lists of successors.
   static constexpr uint64_t kListedFrom = 512;
-  // From this length and this many rows on, left neighbours are carried along from n-gram to n-gram.
+  // Left neighbours are carried along from n-gram to n-gram if these have this length and more rows than that.
   static constexpr uint32_t kRepeatedLength = 32;
   static constexpr uint64_t kRepeated = 256;
-  // In keys: the bits of a row, below the segment's number. Other bits tell rows of different depths apart, as the key
+  // In keys: the bits of a row, below the segment's number. Other bits distinguish rows of different depths, as the key
   // does by itself (reversed_table_segment.hpp).
   static constexpr int kRowBits = 44;
   static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
@@ -501,7 +501,7 @@ class Walk {
 
   const Column& column_of(const SuffixNode& node) const { return (*settings_.columns)[node.column]; }
 
-  // Whether the first and the last row of every segment go on alike: if not, there are several successors.
+  // Returns false if the first and the last row of some segment have different successors.
   bool same_next(const Range* rows, uint32_t depth) const {
     for (size_t s = 0; s < w_; ++s) {
       if (rows[s].size() == 0) continue;
