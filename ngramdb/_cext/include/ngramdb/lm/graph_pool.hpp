@@ -1,6 +1,8 @@
 // Graphs that are kept between calls: what one text has taught serves the next.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -25,10 +27,12 @@ class GraphPool {
         graph_ = std::move(pool_.graphs_.back());
         pool_.graphs_.pop_back();
       }
+      graph_->set_limit(kBytesOfAll / std::max(kMostFull, ++pool_.n_leased_));
     }
     ~Lease() {
-      if (std::uncaught_exceptions() > n_exceptions_) return;
       const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      --pool_.n_leased_;
+      if (std::uncaught_exceptions() > n_exceptions_) return;
       if (pool_.graphs_.size() < kMostKept) pool_.graphs_.push_back(std::move(graph_));
     }
     Lease(const Lease&) = delete;
@@ -43,10 +47,14 @@ class GraphPool {
   };
 
  private:
-  // At most 64 MB each, more only after a text that repeats itself.
+  // Two graphs are kept, of at most 64 MB each, more only after a text that repeats itself. If more threads than four
+  // have one, each new one is smaller.
   static constexpr size_t kMostKept = 2;
+  static constexpr size_t kBytesOfAll = size_t{1} << 28;
+  static constexpr size_t kMostFull = 4;
 
   std::mutex mutex_;
+  size_t n_leased_ = 0;
   std::vector<std::unique_ptr<SuffixGraph>> graphs_;
 };
 

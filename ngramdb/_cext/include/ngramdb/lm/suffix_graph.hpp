@@ -69,6 +69,9 @@ class SuffixGraph {
   // True if the graph should be cut down to the paths in use.
   bool is_full() const { return n_bytes() > most_bytes_; }
 
+  // Sets the memory from which on it is full.
+  void set_limit(size_t n_bytes) { limit_ = most_bytes_ = n_bytes; }
+
   size_t n_bytes() const {
     return nodes_.size() * sizeof(SuffixNode) + rows_.size() * sizeof(Range) + records_.size() * sizeof(Record) +
            edges_.size() * sizeof(Edge);
@@ -135,11 +138,12 @@ class SuffixGraph {
   // Forgets all but the paths of these nodes, whose numbers change.
   void keep_paths(const std::vector<NodeId*>& kept) {
     SuffixGraph old(w_, has_records_);
+    old.set_limit(limit_);
     std::swap(*this, old);
     set_root_count(old[kRoot].count);
     std::vector<NodeId> moved(old.nodes_.size(), kRoot);
     for (NodeId* const node : kept) *node = add_path(old, *node, moved);
-    most_bytes_ = std::max(kMostBytes, 2 * n_bytes());
+    most_bytes_ = std::max(limit_, 2 * n_bytes());
   }
 
   // Forgets all, and takes the path of another graph's node, which gets the number last().
@@ -211,7 +215,7 @@ class SuffixGraph {
   std::vector<Edge> edges_;      // a power of two of them, or none; open addressing
   size_t n_edges_ = 0;
   std::vector<std::pair<NodeId, std::unique_ptr<LeftCounts>>> lefts_;  // the newest last
-  size_t most_bytes_ = kMostBytes;
+  size_t limit_ = kMostBytes, most_bytes_ = kMostBytes;
 };
 
 }  // namespace lm

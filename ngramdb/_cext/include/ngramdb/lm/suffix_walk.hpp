@@ -407,8 +407,8 @@ class Walk {
     }
   }
 
-  // How many of a node's occurrences the symbol follows. grown: rows of the longest suffix that the new context may have.
-  // answer: of the next search that `ask` wanted.
+  // Returns the number of a node's occurrences that the symbol follows. grown: rows of the longest suffix that the new
+  // context may have. answer: rows found by the next search that `ask` requested.
   int64_t extend(NodeId v, const Range** answer, const Range** grown) const {
     if (symbol_ == kUnknownSymbol) return 0;
     const size_t type = symbol_ - kFirstType;
@@ -428,7 +428,7 @@ class Walk {
     return extended;
   }
 
-  // How many of a node's occurrences end a sentence, and the different tokens before these.
+  // Counts a node's occurrences that end a sentence, and the different tokens before these.
   int64_t ends_of(NodeId v, int64_t n_left_of_end, Workspace& work, StopFlag stop, int64_t* n_left) const {
     const SuffixNode& node = (*graph)[v];
     int64_t extended = 0;
