@@ -21,6 +21,8 @@ EXACT_FLOAT = 2**53
 SAFE_INTEGER_BITS = 14_000
 
 JSON = "json"
+#: The type of lists none of which has a value.
+EMPTY_LISTS = "list<null>"
 _SCALARS = {bool: "bool", int: "int64", float: "float64", str: "string"}
 
 
@@ -180,7 +182,7 @@ def types_of(values: list[Any]) -> set[str]:
 def _list_type(values: list[Any]) -> str:
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
-        return "list<null>"
+        return EMPTY_LISTS
     kind = kinds.pop()
     if kinds or kind not in _SCALARS:
         return JSON
@@ -198,7 +200,7 @@ def common_type(found: set[str]) -> str:
     if found == {"int64", "float64"}:
         return "float64"
     # An array without values fits every type of array.
-    narrow = found - {"list<null>"} if all(name.startswith("list<") for name in found) else found
+    narrow = found - {EMPTY_LISTS} if all(name.startswith("list<") for name in found) else found
     if len(narrow) == 1:
         return next(iter(narrow))
-    return "list<null>" if found == {"list<null>"} else JSON
+    return EMPTY_LISTS if found == {EMPTY_LISTS} else JSON

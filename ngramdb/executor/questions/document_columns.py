@@ -12,7 +12,7 @@ from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import types_of_integers
-from ngramdb.segments.metadata_values import JSON, common_type, flatten, split_path
+from ngramdb.segments.metadata_values import EMPTY_LISTS, JSON, common_type, flatten, split_path
 
 # Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
 # of their own, as one object {path: value}, whatever segments they are in.
@@ -73,10 +73,11 @@ def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
 
 def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
     """Return the Arrow types of those fields that all documents have from columns of tables."""
+    stored = {name: set(types) - {EMPTY_LISTS} or {EMPTY_LISTS} for name, types in fields.items()}
     found = {
-        name: type_that_came(corpus, name, types[0])
-        for name, types in fields.items()
-        if len(types) == 1 and types[0] != JSON
+        name: type_that_came(corpus, name, *types)
+        for name, types in stored.items()
+        if len(types) == 1 and types != {JSON}
     }
     return {name: kind for name, kind in found.items() if kind is not None}
 

@@ -62,7 +62,8 @@ def test_repairs_are_warnings(tmp_path, said):
         corpus.append(["a b"])
         (segment,) = (path / "segments").iterdir()
         (path / "segments" / ("f" * len(segment.stem) + segment.suffix)).write_bytes(b"left")
-        corpus.append(["c d"])
+    with ngramdb.connect(path) as db:
+        db.corpus("c").append(["c d"])
     assert [message for level, message in said() if level == "WARNING"] == [
         f"repaired {path}: removed 1 files that an interrupted writer left"
     ]
