@@ -87,7 +87,25 @@ class Predicate(ABC):
 
 
 class ValuePredicate(Predicate):
-    """A predicate on one value at a time, by comparisons alone."""
+    """A predicate on one value at a time, by comparisons alone.
+
+    Two are equal if they compare with equal values of the same kinds: Python takes TRUE for 1, fields do not.
+    """
+
+    @property
+    @abstractmethod
+    def identity(self) -> tuple[object, ...]:
+        """What tells it from others of its class."""
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ValuePredicate)
+            and type(other) is type(self)
+            and other.identity == self.identity
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
 
     @abstractmethod
     def of_element(self, value: Any) -> bool | None:
@@ -103,12 +121,16 @@ class ValuePredicate(Predicate):
         return self.of_element(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compared(ValuePredicate):
     """`= literal`, `< literal` and the like."""
 
     operator: str
     literal: Scalar | None
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return self.operator, kind_of(self.literal), self.literal
 
     def label(self, field: str) -> str:
         return f"{field} {self.operator} {show_value(self.literal)}"
@@ -125,12 +147,16 @@ class Compared(ValuePredicate):
         return self.operator == "="
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InRange(ValuePredicate):
     """BETWEEN low AND high, both included."""
 
     low: Scalar | None
     high: Scalar | None
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return kind_of(self.low), self.low, kind_of(self.high), self.high
 
     def label(self, field: str) -> str:
         return f"{field} between {show_value(self.low)} and {show_value(self.high)}"
@@ -155,12 +181,16 @@ class InRange(ValuePredicate):
         return None if above is None or below is None else True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneOf(ValuePredicate):
     """IN (…). With NULL among the values it is never false, as in SQL."""
 
     values: tuple[Scalar, ...]
     has_null: bool = False
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return self.has_null, self.booleans, self.others
 
     def label(self, field: str) -> str:
         shown = [*map(show_value, self.values), *(["NULL"] if self.has_null else [])]
@@ -222,9 +252,13 @@ class Resembles(Predicate):
         return "".join(pieces) + (re.escape("\\") if literally else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Missing(ValuePredicate):
     """IS NULL."""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return ()
 
     def label(self, field: str) -> str:
         return f"{field} is null"

@@ -70,13 +70,13 @@ NOTED = [
     ),
     (
         'COUNT "one * two"',
-        '"*" in "one * two" is a character like any other; outside of the quotation marks, * is any token, and a gap '
-        'stands for several: "one" [1..3] "two"',
+        '"*" in "one * two" is a character like any other; outside of the quotation marks, * is any token, '
+        'and a gap stands for several: "one" [1..3] "two"',
     ),
     (
         'COUNT "*a"',
-        '"*" in "*a" is a character like any other; /.*a/ has any letters there; "a" MATCH TEXT finds it as a '
-        "part of words, too",
+        '"*" in "*a" is a character like any other; /.*a/ has any letters there; "a" MATCH TEXT finds it as '
+        "a part of words, too",
     ),
     ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" PREFIX finds words'),
     (
