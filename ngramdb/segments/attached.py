@@ -32,7 +32,7 @@ _ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class TableFiles:
-    """The files of one shard, mapped, their sizes checked.
+    """The files of one shard, mapped (all arrays are the system's pages of files), their sizes checked.
 
     `path` names them in errors. `by_bytes`, `in_bytes`, `separator`, `offsets` and `is_reversed` are those of
     `TableIndex`; `metadata` and `metadata_starts` are lines of JSON, one per document, and where they start.
@@ -98,6 +98,7 @@ class AttachedSegment(Segment):
             self._index.use_keys(self._keys_of(self._files, self._index))
         except ValueError as error:
             raise self._files.corruption(str(error).removeprefix(f"{self.path}: ")) from error
+        self._release()
         return self._index
 
     # Without the keys that a search needs:
@@ -141,6 +142,14 @@ class AttachedSegment(Segment):
                 pages.advise(array.data, "now", max(start, 0), min(stop, len(array)))
             start, stop = start - len(array), stop - len(array)
 
+    def _release(self) -> None:
+        """Let the pages that have been read no longer count as this process's memory.
+
+        After reads all over the files: each of them maps up to 16 pages, so that sampling maps whole files.
+        """
+        for array in self._searched:
+            pages.advise(array.data, "done")
+
     def resident_bytes(self) -> int:
         return sum(pages.resident(array.data) for array in self._searched)
 
@@ -173,6 +182,7 @@ class AttachedSegment(Segment):
                 check()
             self.document(i)
         self.metadata.check()
+        self._release()
 
     def largest_id(self) -> int:
         """The largest token id, -1 where there are no tokens. Cost: a pass over the text."""
@@ -184,6 +194,7 @@ class AttachedSegment(Segment):
             if separator is not None:
                 piece = piece[piece != separator]
             largest = max(largest, int(piece.max(initial=0)) if len(piece) else -1)
+        self._release()
         return largest
 
 

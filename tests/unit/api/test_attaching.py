@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import pickle
 import re
@@ -498,6 +499,36 @@ def test_attaching_samples_no_keys_and_the_first_question_does(tmp_path, monkeyp
         assert not sampled
         assert pile.count(documents[0][:2]) >= 1
         assert len(sampled) == 2  # one for each shard
+
+
+def mapped_bytes(path):
+    """Bytes of a file that count as this process's memory."""
+    is_its, total = False, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0]:
+            is_its = words[-1] == str(path)
+        elif is_its and words[0] == "Rss:":
+            total += int(words[1]) * 1024
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux reports the pages of maps")
+@pytest.mark.parametrize(
+    "read", [lambda segment: segment.index, AttachedSegment.check, AttachedSegment.largest_id]
+)
+def test_whole_passes_leave_no_pages_of_the_files(tmp_path, read):
+    tokens = np.random.default_rng(1).integers(0, 1000, 500_000, dtype=np.uint32)
+    with ngramdb.connect() as db:
+        db.create_corpus("own", "tokens").append([tokens])
+        db.corpus("own").export_infini_gram(tmp_path / "index")
+    files = [(tmp_path / "index" / name).resolve() for name in ("table.0", "tokenized.0")]
+    with ngramdb.connect() as db:
+        db.attach(tmp_path / "index", "pile")
+        (segment,) = db.snapshot.view("pile").segments
+        read(segment)
+        for file in files:
+            assert mapped_bytes(file) <= mmap.PAGESIZE < file.stat().st_size  # of the last page
 
 
 VERBS = {
