@@ -93,6 +93,18 @@ def test_a_name_that_looks_like_an_id_is_not_taken_twice(documents):
     assert {("id:3",), ("id:id:3",)} <= read(file.getvalue())[1].keys()
 
 
+def test_texts_that_are_names_are_not_looked_at_one_by_one(monkeypatch):
+    looked_at = []
+    name_of = arpa.name_of
+    monkeypatch.setattr(arpa, "name_of", lambda *given: looked_at.append(given[0]) or name_of(*given))
+    assert arpa.names_of([3, 5, 8], ["a", "b", "\u00fc"]) == ["a", "b", "\u00fc"] and not looked_at
+    assert arpa.names_of([], []) == []
+    for odd, name in (("a", "id:8"), ("", "id:8"), ("<s>", "id:8"), (" ", "▁"), ("c\n", "c\\u000a")):
+        assert arpa.names_of([3, 5, 8], ["a", "b", odd]) == ["a", "b", name]
+    assert looked_at == [3, 5, 8] * 5
+    assert arpa.names_of([1], ["x "]) == ["x▁"]
+
+
 class Pieces(io.BytesIO):
     """Keeps the sizes of what is written."""
 
