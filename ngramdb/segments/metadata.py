@@ -331,7 +331,8 @@ class MetadataReader:
             last = bisect_left(numbers, stop, first)
             if last > first:
                 with self._guarded():
-                    records = table.batch_rows(batch, [number - start for number in numbers[first:last]])
+                    rows = [number - start for number in numbers[first:last]]
+                    records = table.batch_rows(batch, rows) if len(rows) > 1 else [table.row(numbers[first])]
                 yield from records
             first = last
 
@@ -506,23 +507,22 @@ class _Table:
     def batch_rows(self, batch: int, rows: list[int]) -> list[dict[str, Any]]:
         """Return the metadata of these rows of one batch."""
         records: list[dict[str, Any]] = [{} for _ in rows]
+        taken = pyarrow().array(rows)
         for field in self.fields:
             if field.mark == "integer":
                 continue
             flags = [False] * len(rows)
             if field.type_name == "float64" and field.path in self._integers:
-                flags = self._taken(batch, self._integers[field.path], rows)
-            values = self._taken(batch, field.index, rows)
+                flags = self._taken(batch, self._integers[field.path], taken)
+            values = self._taken(batch, field.index, taken)
             for record, value, came_as_integer in zip(records, values, flags, strict=True):
                 if value is not None:
                     self._put(record, field, int(value) if came_as_integer else value)
         return records
 
-    def _taken(self, batch: int, index: int, rows: list[int]) -> list[Any]:
+    def _taken(self, batch: int, index: int, rows: Any) -> list[Any]:
         array = self.array(batch, index)
-        values: list[Any] = (
-            array if len(rows) == len(array) else array.take(pyarrow().array(rows))
-        ).to_pylist()
+        values: list[Any] = (array if len(rows) == len(array) else array.take(rows)).to_pylist()
         return values
 
     @staticmethod

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from ngramdb._cext.text.decimals import json_list
 from ngramdb.api import Result, wire
 from ngramdb.api.verbs import rows_as
 from ngramdb.errors import TimeoutExceeded
@@ -19,6 +23,11 @@ Row = tuple[Any, ...]
 TYPES = {kind: name for name, kind in wire.TYPES.items()}
 NOT_FINITE = {number: text for text, number in wire.NOT_FINITE.items()}
 
+
+#: Stands in JSON text for an array of integers until that is written, ten times as fast as a list would be.
+#: Nobody can guess it, so it is in no value.
+_ARRAY = secrets.token_hex(16)
+_INTEGERS = (np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.uint64))
 
 #: Bytes of a header that proxies let pass, where half of theirs are taken (nginx: 4 or 8 kB), and its notes.
 MAX_NOTED, MOST_NOTED = 2000, 8
@@ -143,10 +152,22 @@ assert WRITERS.keys() == FORMATS.keys()
 
 def json_of(value: Any) -> bytes:
     """A value as JSON, in which every character of a stranger's text is harmless."""
+    arrays: list[Any] = []
+
+    def plain(item: Any) -> Any:
+        if getattr(item, "ndim", 0) == 1 and item.dtype in _INTEGERS:
+            arrays.append(item)
+            return _ARRAY
+        return _plain(item)
+
     try:
-        return json.dumps(value, default=_plain, allow_nan=False).encode("ascii")
+        text = json.dumps(value, default=plain, allow_nan=False)
     except ValueError:  # infinity or NaN; looking for them in every value takes longer than the rest
-        return json.dumps(rows_as.finite(value), default=_plain).encode("ascii")
+        arrays.clear()
+        text = json.dumps(rows_as.finite(value), default=plain)
+    parts = text.split(f'"{_ARRAY}"') if arrays else [text]
+    written = [*map(json_list, map(np.ascontiguousarray, arrays)), b""]
+    return b"".join(one for pair in zip(map(str.encode, parts), written, strict=True) for one in pair)
 
 
 def noted(notes: Sequence[str]) -> dict[str, str]:

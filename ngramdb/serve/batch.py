@@ -99,12 +99,11 @@ def _checked(ngrams: Any, limits: Limits) -> Any:
     return ngrams
 
 
-def _plain(values: Any) -> list[Any]:
+def _plain(values: Any) -> Any:
     """Numbers as JSON has them: null for what is not known."""
     if values.dtype.kind == "f":
         return [None if one != one else one for one in values.tolist()]
-    plain: list[Any] = values.tolist()
-    return plain
+    return values
 
 
 # ---- tables ---------------------------------------------------------------------------------------------

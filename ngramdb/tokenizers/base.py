@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -129,11 +130,16 @@ class Tokenizer(ABC):
         return self.token_texts(ids)
 
     def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
-        """`decode` of each row of (k, n) ids: about a microsecond each, where a token's text is its own.
+        """Return `decode` of each row of (k, n) ids; raises the same errors."""
+        return self.decode_each(rows.ravel(), np.arange(len(rows) + 1) * rows.shape[1])
 
-        Raises InvalidArgument, as it does.
+    def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
+        """Return `decode` of ids[offsets[k]:offsets[k + 1]] for each k; raises the same errors.
+
+        Parameters: ids: (m,) uint32; offsets: (n + 1,) int64, ascending from 0 to m.
+        Cost: about a microsecond per text plus its size, if tokens have fixed texts.
         """
-        return [self.decode(row) for row in rows]
+        return [self.decode(ids[start:stop]) for start, stop in pairwise(offsets.tolist())]
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
         """The text that the ids spell, where the tokenizer is byte-lossless; None where it is not."""

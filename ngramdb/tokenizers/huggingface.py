@@ -283,17 +283,17 @@ class HuggingFaceTokenizer(Tokenizer):
         found = [self._library.id_to_token(self.check_id(number)) for number in as_ids(ids).tolist()]
         return ["" if piece is None else piece for piece in found]
 
-    def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
-        if self._spelled is None or not rows.size:
-            return super().decode_rows(rows)
-        self.check_id(int(rows.max()))
-        spelled, offsets = self._spelled
-        values = rows.ravel().astype(np.int64)
-        bounds = zip(offsets[values].tolist(), offsets[values + 1].tolist(), strict=True)
-        pieces = [spelled[start:stop] for start, stop in bounds]
-        n = rows.shape[1]
-        joined = (b"".join(pieces[start : start + n]) for start in range(0, len(pieces), n))
-        return [text.decode("utf-8", "backslashreplace") for text in joined]
+    def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
+        spelled = None if self._table is None else self._table.decode(ids)
+        if spelled is None:
+            if ids.size:
+                self.check_id(int(ids.max()))
+            return super().decode_each(ids, offsets)
+        assert self.spellings is not None
+        bounds = self.spellings[1]
+        values = ids.astype(np.int64)
+        ends = offsets_of(bounds[values + 1] - bounds[values])[offsets].tolist()
+        return [spelled[start:stop].decode("utf-8", "backslashreplace") for start, stop in pairwise(ends)]
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
         if self._table is None:
@@ -311,21 +311,14 @@ class HuggingFaceTokenizer(Tokenizer):
         return token if self._table is None else self.decode([number])
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
-        if self._spelled is None:
+        if self._table is None:
             return super().token_texts(ids)
         values = as_ids(ids)
-        if values.size:
-            self.check_id(int(values.max()))
-        spelled, offsets = self._spelled
-        starts, stops = offsets[values].tolist(), offsets[values.astype(np.int64) + 1].tolist()
-        texts = [
-            spelled[start:stop].decode("utf-8", "backslashreplace")
-            for start, stop in zip(starts, stops, strict=True)
-        ]
-        # No bytes: an id that the vocabulary leaves out, which is an error, or an empty token.
-        return [
-            text or self.token_text(token_id) for text, token_id in zip(texts, values.tolist(), strict=True)
-        ]
+        texts = self.decode_each(values, np.arange(len(values) + 1))
+        if all(texts):
+            return texts
+        # An empty text: an empty token, or an id without a token, which is an error.
+        return [text or self.token_text(number) for text, number in zip(texts, values.tolist(), strict=True)]
 
     @cached_property
     def _spelled(self) -> tuple[bytes, Offsets] | None:

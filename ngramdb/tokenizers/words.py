@@ -99,12 +99,9 @@ class WordsTokenizer(Tokenizer):
         """The words joined by blanks."""
         return " ".join(self.token_texts(ids))
 
-    def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
-        if not rows.size:
-            return super().decode_rows(rows)
-        texts = self.token_texts(rows.ravel())
-        n = rows.shape[1]
-        return [" ".join(texts[start : start + n]) for start in range(0, len(texts), n)]
+    def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
+        texts = self.token_texts(ids)
+        return [" ".join(texts[start:stop]) for start, stop in pairwise(offsets.tolist())]
 
     def token_text(self, token_id: int) -> str:
         word: bytes = self._vocabulary.word(self.check_id(token_id))

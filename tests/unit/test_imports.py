@@ -38,7 +38,7 @@ BELOW: dict[str, frozenset[str]] = {
     ),
     "cli": FACES | {PACKAGE, "cluster", "serve"},  # the package itself, for its version
     "cluster": frozenset({"api", "engine", "_cext"}),
-    "serve": frozenset({"api", "compat", "lm", PACKAGE}),
+    "serve": frozenset({"api", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
     # The stages know their predecessor's nodes, and nothing of its insides.

@@ -25,39 +25,40 @@ def chosen_spans(
     A delimiter stands at a span's end or nowhere; with `word_starts` a span begins with one of them and is
     not followed by anything else. Cost: O(len(ids)).
     """
-    spans, last = [], -1
-    closed = _ends_by_delimiters(ids, delimiters)
-    whole = list(range(len(ids))) if word_starts is None else _ends_of_words(ids, word_starts)
-    for start, longest in enumerate(ends.tolist()):
-        if word_starts is not None and ids[start] not in word_starts:
-            continue
-        stop = min(longest, closed[start])
-        if stop < len(ids):
-            stop = max(start, whole[stop])
-        if stop > max(start, last):
-            spans.append((start, stop))
-            last = stop
-    return spans
+    n = len(ids)
+    places = np.arange(n)
+    closes, begins = _among(ids, delimiters), _among(ids, word_starts)
+    # Up to the end of the first delimiter from each position on, or the end of all ids.
+    closed = np.minimum.accumulate(np.where(closes, places + 1, n)[::-1])[::-1]
+    stops = np.minimum(ends, closed)
+    # Back to the last position that begins a word, if the span is not the last of all.
+    whole = np.append(np.maximum.accumulate(np.where(begins, places, 0)), n)
+    stops = np.maximum(whole[stops], places)
+    stops[~begins] = 0
+    # A span that ends where an earlier one does, or before, lies in it.
+    behind = np.maximum.accumulate(np.append(0, stops))[:-1]
+    chosen = np.flatnonzero((stops > places) & (stops > behind))
+    return list(zip(chosen.tolist(), stops[chosen].tolist(), strict=True))
 
 
-def _ends_by_delimiters(ids: list[int], delimiters: frozenset[int]) -> list[int]:
-    """For each position, the end of the first delimiter from there on, or the end of all ids."""
-    ends, end = [], len(ids)
-    for i in range(len(ids) - 1, -1, -1):
-        if ids[i] in delimiters:
-            end = i + 1
-        ends.append(end)
-    return ends[::-1]
+def _among(ids: list[int], some: frozenset[int] | None) -> NDArray[np.bool_]:
+    """Return, for each id, whether it is one of these; with None, every id is."""
+    if some is None:
+        return np.ones(len(ids), dtype=np.bool_)
+    return np.fromiter(map(some.__contains__, ids), dtype=np.bool_, count=len(ids))
 
 
-def _ends_of_words(ids: list[int], word_starts: frozenset[int]) -> list[int]:
-    """For each position, the last one up to it that begins a word, or 0: words before it are whole."""
-    ends, end = [], 0
-    for i, token in enumerate(ids):
-        if token in word_starts:
-            end = i
-        ends.append(end)
-    return ends
+def places_of(view: Any, ngram: list[int]) -> list[tuple[int, int]]:
+    """Return segment and position of every occurrence of an n-gram, in order."""
+    n_segments = len(view.segments)
+    return [(s, position) for s in range(n_segments) for position in occurrences(view, s, [ngram]).tolist()]
+
+
+def logprob_sum(ngram: list[int], shares: dict[int, float] | None) -> float:
+    """Return the sum of the logarithms of the tokens' shares of the corpus, see `NO_LOGPROB`."""
+    if shares is None:
+        return math.fsum([NO_LOGPROB] * len(ngram))
+    return math.fsum([shares.get(token, -math.inf) for token in ngram])
 
 
 def span_record(
@@ -70,17 +71,12 @@ def span_record(
 ) -> dict[str, Any]:
     """A span with its count, and where it stands: shard and pointer of each occurrence."""
     start, stop = span
-    logprobs = [NO_LOGPROB if shares is None else shares.get(token, -math.inf) for token in ids[start:stop]]
-    docs = [
-        {"s": s, "ptr": token_bytes * position}
-        for s in range(len(view.segments))
-        for position in occurrences(view, s, [ids[start:stop]]).tolist()
-    ]
+    ngram = ids[start:stop]
     return {
         "l": start,
         "r": stop,
         "length": stop - start,
         "count": count,
-        "unigram_logprob_sum": math.fsum(logprobs),
-        "docs": docs,
+        "unigram_logprob_sum": logprob_sum(ngram, shares),
+        "docs": [{"s": s, "ptr": token_bytes * position} for s, position in places_of(view, ngram)],
     }

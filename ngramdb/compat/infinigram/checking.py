@@ -39,7 +39,9 @@ def is_id(value: Any, largest: int) -> bool:
 
 def check_ids(name: str, ids: Any, largest: int) -> None:
     """Raises Refused when it is not a list of token ids."""
-    if type(ids) is not list or not all(is_id(one, largest) for one in ids):
+    # Without a call per id: this check took longer than most questions.
+    fine = type(ids) is list and set(map(type, ids)) <= {int}
+    if not fine or (ids and not 0 <= min(ids) <= max(ids) <= largest):
         raise Refused(f"{name} must be a list of integers in range [0, {largest}]")
 
 

@@ -6,12 +6,32 @@ times the bytes of a token (the peer's are offsets in its files).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb.compat.infinigram.answers import DocAnswer
-from ngramdb.engine.corpus.infini_gram_files import metadata_line
+from ngramdb.engine.corpus.infini_gram_files import metadata_line, metadata_records
+from ngramdb.interrupts import check
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Tokens of document `i` of segment `s`.
+
+    tokens : (n,) uint32; none of a removed document
+    needle : the token of the place that was asked for, counted from the excerpt's first
+    """
+
+    s: int
+    i: int
+    n_tokens_of_document: int
+    needle: int
+    tokens: NDArray[np.uint32]
+    is_removed: bool
 
 
 class Documents:
@@ -26,13 +46,20 @@ class Documents:
 
     def at(self, s: int, position: int, before: int, after: int) -> DocAnswer:
         """The document of a token, from `before` tokens before it up to `after` tokens from it on."""
+        return self._answer(self.excerpts(s, [position], before, [after])[0])
+
+    def excerpts(self, s: int, positions: Sequence[int], before: int, after: Sequence[int]) -> list[Excerpt]:
+        """Return the excerpts around tokens of segment s: `before` tokens, and after[k] from the k-th on."""
         index = self.segments[s].index
         # In the peer's files the first document's separator stands before all tokens.
-        position = max(position, int(index.document_bounds(np.zeros(1, dtype=np.uint32))[0][0]))
-        i = int(index.documents_at(np.array([position], dtype=index.position_type))[0])
-        start = int(index.document_bounds(np.array([i]))[0][0])
-        offset = position - start
-        return self._excerpt(s, i, max(0, offset - before), offset + after, offset)
+        first = index.document_bounds(np.zeros(1, dtype=np.uint32))[0]
+        places = np.maximum(np.array(positions, dtype=index.position_type), first.astype(index.position_type))
+        documents = index.documents_at(places)
+        offsets = (places - index.document_bounds(documents)[0]).tolist()
+        return [
+            self._excerpt(s, i, max(0, offset - before), offset + n_after, offset)
+            for i, offset, n_after in zip(documents.tolist(), offsets, after, strict=True)
+        ]
 
     def at_rank(self, s: int, rank: int, before: int, after: int) -> DocAnswer:
         """The same by a row of the suffix array."""
@@ -41,20 +68,37 @@ class Documents:
     def by_number(self, number: int, length: int) -> DocAnswer:
         """The first tokens of a document."""
         s = int(np.searchsorted(self._first, number, side="right")) - 1
-        return self._excerpt(s, number - int(self._first[s]), 0, length, 0)
+        return self._answer(self._excerpt(s, number - int(self._first[s]), 0, length, 0))
 
-    def _excerpt(self, s: int, i: int, start: int, stop: int, needle: int) -> DocAnswer:
+    def number(self, excerpt: Excerpt) -> int:
+        """Return the number of an excerpt's document in the corpus."""
+        return int(self._first[excerpt.s]) + excerpt.i
+
+    def metadata(self, excerpts: Sequence[Excerpt]) -> dict[tuple[int, int], Any]:
+        """Return the records (see `metadata_records`) of the documents that are not removed, by (s, i)."""
+        found: dict[tuple[int, int], Any] = {}
+        for s in {one.s for one in excerpts}:
+            numbers = sorted({one.i for one in excerpts if one.s == s and not one.is_removed})
+            for i, record in zip(numbers, metadata_records(self._view, s, numbers), strict=True):
+                found[s, i] = record
+        return found
+
+    def _excerpt(self, s: int, i: int, start: int, stop: int, needle: int) -> Excerpt:
+        check()
         segment = self.segments[s]
         removed = self._view.removed(s)
-        place = int(np.searchsorted(removed, i))
-        blocked = place < len(removed) and int(removed[place]) == i
-        tokens = [] if blocked else segment.index.document_tokens(i, start, stop).tolist()
+        place = int(np.searchsorted(removed, i)) if len(removed) else 0
+        is_removed = place < len(removed) and int(removed[place]) == i
+        tokens = segment.index.document_tokens(i, start, start if is_removed else stop)
+        return Excerpt(s, i, segment.document_length(i), max(0, needle - start), tokens, is_removed)
+
+    def _answer(self, excerpt: Excerpt) -> DocAnswer:
         return {
-            "doc_ix": int(self._first[s]) + i,
-            "doc_len": segment.document_length(i),
-            "disp_len": len(tokens),
-            "needle_offset": max(0, needle - start),
-            "metadata": "" if blocked else metadata_line(self._view, s, i),
-            "token_ids": tokens,
-            "blocked": blocked,
+            "doc_ix": self.number(excerpt),
+            "doc_len": excerpt.n_tokens_of_document,
+            "disp_len": len(excerpt.tokens),
+            "needle_offset": excerpt.needle,
+            "metadata": "" if excerpt.is_removed else metadata_line(self._view, excerpt.s, excerpt.i),
+            "token_ids": excerpt.tokens.tolist(),
+            "blocked": excerpt.is_removed,
         }

@@ -28,7 +28,8 @@ def occurrences(view: Any, s: int, clause: Clause) -> Positions:
     """Where any of the n-grams begins in segment s, ascending."""
     index = view.segments[s].index
     parts = [index.positions(*index.find(ids)).astype(np.int64) for ids in clause]
-    return kept(view, s, np.unique(np.concatenate(parts)))
+    # One n-gram occurs at different places: sorting a few of them takes a fifth of the time of `unique`.
+    return kept(view, s, np.sort(parts[0]) if len(parts) == 1 else np.unique(np.concatenate(parts)))
 
 
 def matches(view: Any, cnf: list[Clause], distance: int) -> list[Positions]:

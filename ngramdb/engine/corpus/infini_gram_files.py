@@ -71,8 +71,21 @@ def metadata_line(view: Whole, s: int, i: int) -> str:
     segment = view.segments[s]
     if isinstance(segment.metadata, JsonMetadata):
         return segment.metadata.line(i)
-    record = {"path": view.corpus_of(s), "linenum": segment.doc_id(i), "metadata": segment.metadata.row(i)}
+    (record,) = metadata_records(view, s, [i])
     return json.dumps(record, default=str) + "\n"
+
+
+def metadata_records(view: Whole, s: int, numbers: list[int]) -> Iterator[Any]:
+    """Yield the content of `metadata_line` of documents (ascending numbers) of segment s.
+
+    Values that JSON has no form for, such as dates, are yielded as they are. Cost: see `MetadataReader.rows`.
+    """
+    segment = view.segments[s]
+    if isinstance(segment.metadata, JsonMetadata):
+        yield from (json.loads(segment.metadata.line(i) or "{}") for i in numbers)
+        return
+    for i, row in zip(numbers, segment.metadata.rows(numbers), strict=True):
+        yield {"path": view.corpus_of(s), "linenum": segment.doc_id(i), "metadata": row}
 
 
 def write_index(view: Whole, folder: str | os.PathLike[str], layout: Layout) -> int:

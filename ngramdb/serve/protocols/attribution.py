@@ -5,15 +5,16 @@ Its fields are those of the infini-gram API behind OLMoTrace, in camel case.
 
 from __future__ import annotations
 
-import json
 import math
 import random
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
+from ngramdb.compat.infinigram.attribution import chosen_spans, logprob_sum, places_of
+from ngramdb.compat.infinigram.documents import Excerpt
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.forms import Parameter, given
 from ngramdb.serve.problems import Problem
@@ -67,11 +68,7 @@ def attribution(opened: Opened, index: str, data: Fields, work: Interrupt) -> Fi
                 counted.append((span, count))
         most = math.ceil(len(ids) * got["maximumSpanDensity"])
         kept = _ranked(opened, ids, counted, got["spanRankingMethod"])[:most]
-        return {
-            "index": index,
-            "spans": [_span(opened, ids, span, count, got) for span, count in sorted(kept)],
-            "inputTokens": pieces,
-        }
+        return {"index": index, "spans": _spans(opened, ids, sorted(kept), got), "inputTokens": pieces}
 
 
 Counted = tuple[tuple[int, int], int]
@@ -87,54 +84,85 @@ def _ranked(opened: Opened, ids: list[int], counted: list[Counted], method: str)
     )
 
 
-def _span(opened: Opened, ids: list[int], span: tuple[int, int], count: int, got: Any) -> Fields:
-    check()
-    engine = opened.engine
-    record = span_record(opened.view, ids, span, count, engine.shares, engine.token_bytes)
-    places = record["docs"]
-    if len(places) > got["maximumDocumentsPerSpan"]:
-        places = random.Random(SEED).sample(places, got["maximumDocumentsPerSpan"])
-    return {
-        "left": record["l"],
-        "right": record["r"],
-        "length": record["length"],
-        "count": count,
-        "unigramLogprobSum": record["unigram_logprob_sum"],
-        "text": opened.decoded(ids[slice(*span)]),
-        "tokenIds": ids[slice(*span)],
-        "documents": [_document(opened, place, record["length"], got) for place in places],
-    }
+def _spans(opened: Opened, ids: list[int], kept: list[Counted], got: Any) -> list[Fields]:
+    ngrams = [ids[slice(*span)] for span, _ in kept]
+    excerpts = _excerpts(opened, ngrams, got)
+    together = [one for some in excerpts for one in some]
+    lengths = [len(ngram) for ngram, some in zip(ngrams, excerpts, strict=True) for _ in some]
+    described = iter(_documents(opened, together, lengths, got))
+    texts = opened.decoded_each([opened.known(ngram) for ngram in ngrams])
+    return [
+        {
+            "left": span[0],
+            "right": span[1],
+            "length": len(ngram),
+            "count": count,
+            "unigramLogprobSum": logprob_sum(ngram, opened.engine.shares),
+            "text": text,
+            "tokenIds": ngram,
+            "documents": list(islice(described, len(some))),
+        }
+        for (span, count), ngram, text, some in zip(kept, ngrams, texts, excerpts, strict=True)
+    ]
 
 
-def _document(opened: Opened, place: Fields, length: int, got: Any) -> Fields:
-    check()
-    found = opened.engine.get_doc_by_ptr_2(place["s"], place["ptr"], length, got["maximumContextLength"])
-    tokens, at = found["token_ids"], found["needle_offset"]
-    known = np.array(tokens, dtype=np.uint32)
-    n_long, at_long, text_long = _cut(opened, known, at, length, got["maximumContextLengthLong"])
-    n_short, at_short, text_short = _cut(opened, known, at, length, got["maximumContextLengthSnippet"])
-    return {
-        "documentIndex": found["doc_ix"],
-        "documentLength": found["doc_len"],
-        "displayLength": found["disp_len"],
-        "needleOffset": at,
-        "metadata": json.loads(found["metadata"] or "{}"),
-        "tokenIds": tokens,
-        "text": opened.decoded_known(known),
-        "blocked": found["blocked"],
-        "displayLengthLong": n_long,
-        "needleOffsetLong": at_long,
-        "textLong": text_long,
-        "displayOffsetSnippet": n_short,
-        "needleOffsetSnippet": at_short,
-        "textSnippet": text_short,
-    }
+def _excerpts(opened: Opened, ngrams: list[list[int]], got: Any) -> list[list[Excerpt]]:
+    """Documents of each n-gram, drawn if there are more than the request allows.
+
+    They are read a segment at a time: a call for each place takes longer than reading it.
+    """
+    found: list[list[Any]] = []
+    by_segment: dict[int, list[tuple[int, int, int]]] = {}
+    for number, ngram in enumerate(ngrams):
+        check()
+        places = places_of(opened.view, ngram)
+        if len(places) > got["maximumDocumentsPerSpan"]:
+            places = random.Random(SEED).sample(places, got["maximumDocumentsPerSpan"])
+        found.append([None] * len(places))
+        for k, (s, position) in enumerate(places):
+            by_segment.setdefault(s, []).append((number, k, position))
+    context = got["maximumContextLength"]
+    for s, wanted in by_segment.items():
+        after = [len(ngrams[number]) + context for number, _, _ in wanted]
+        excerpts = opened.documents.excerpts(s, [position for _, _, position in wanted], context, after)
+        for (number, k, _), excerpt in zip(wanted, excerpts, strict=True):
+            found[number][k] = excerpt
+    return found
 
 
-def _cut(
-    opened: Opened, tokens: NDArray[np.uint32], at: int, length: int, context: int
-) -> tuple[int, int, str]:
-    """How many tokens an excerpt has, where the span begins in it, and its text."""
-    start = max(0, at - context)
-    part = tokens[start : at + length + context]
-    return len(part), at - start, opened.decoded_known(part)
+def _documents(opened: Opened, excerpts: list[Excerpt], lengths: list[int], got: Any) -> list[Fields]:
+    """Describe excerpts around spans of these lengths."""
+    metadata = opened.documents.metadata(excerpts)
+    cuts = [
+        [_cut(one, length, got[name]) for name in ("maximumContextLengthLong", "maximumContextLengthSnippet")]
+        for one, length in zip(excerpts, lengths, strict=True)
+    ]
+    parts = [
+        part for one, two in zip(excerpts, cuts, strict=True) for part in (one.tokens, *(c[1] for c in two))
+    ]
+    texts = iter(opened.decoded_each(parts))
+    return [
+        {
+            "documentIndex": opened.documents.number(one),
+            "documentLength": one.n_tokens_of_document,
+            "displayLength": len(one.tokens),
+            "needleOffset": one.needle,
+            "metadata": metadata.get((one.s, one.i), {}),
+            "tokenIds": one.tokens,
+            "text": next(texts),
+            "blocked": one.is_removed,
+            "displayLengthLong": len(long),
+            "needleOffsetLong": at_long,
+            "textLong": next(texts),
+            "displayOffsetSnippet": len(short),
+            "needleOffsetSnippet": at_short,
+            "textSnippet": next(texts),
+        }
+        for one, ((at_long, long), (at_short, short)) in zip(excerpts, cuts, strict=True)
+    ]
+
+
+def _cut(excerpt: Excerpt, length: int, context: int) -> tuple[int, NDArray[np.uint32]]:
+    """Return where the span begins in a shorter excerpt, and the tokens of that."""
+    start = max(0, excerpt.needle - context)
+    return excerpt.needle - start, excerpt.tokens[start : excerpt.needle + length + context]

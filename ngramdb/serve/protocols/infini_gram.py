@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.compat.infinigram import InfiniGramEngine
+from ngramdb.compat.infinigram.documents import Documents
 from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.library import Library, Named
@@ -49,6 +50,7 @@ class Opened:
         self.view = view
         self.tokenizer: Any = view.tokenizer
         self.engine: Any = InfiniGramEngine.over(view, _end_of(self.tokenizer))
+        self.documents = Documents(view)
         # The peer puts a blank before texts whose tokenizer has it within words' first tokens.
         self._prefix = " " if _has_blanks_within(self.tokenizer) else ""
         # Results of `word_starts` by token: looking up a token's spelling takes a microsecond.
@@ -73,9 +75,9 @@ class Opened:
 
     def ids(self, text: str) -> list[int]:
         """The ids of a text as it stands; those of unknown words as above."""
-        ids: list[int] = self.tokenizer.encode(text).tolist()
-        nowhere = self.tokenizer.n_vocabulary
-        return [nowhere if one < 0 else one for one in ids]
+        values = self.tokenizer.encode(text)
+        ids: list[int] = np.where(values < 0, self.tokenizer.n_vocabulary, values).tolist()
+        return ids
 
     def pieces(self, ids: list[int]) -> list[str]:
         """The tokens as the vocabulary has them; "" for ids that it has not."""
@@ -86,7 +88,8 @@ class Opened:
 
     def decoded(self, ids: list[int]) -> str:
         """The text of ids, without those of unknown words."""
-        return self.decoded_known(self.known(ids))
+        text: str = self.tokenizer.decode(self.known(ids))
+        return text
 
     def known(self, ids: list[int]) -> NDArray[np.uint32]:
         """The ids of the vocabulary among these."""
@@ -94,16 +97,18 @@ class Opened:
         known = (values >= 0) & (values < int(self.tokenizer.n_vocabulary))
         return values[known].astype(np.uint32)
 
-    def decoded_known(self, ids: NDArray[np.uint32]) -> str:
-        """The text of ids of the vocabulary."""
-        text: str = self.tokenizer.decode(ids)
-        return text
+    def decoded_each(self, parts: list[NDArray[np.uint32]]) -> list[str]:
+        """Return the texts of several lists of ids, all of the vocabulary."""
+        ids = np.concatenate([np.empty(0, dtype=np.uint32), *parts])
+        texts: list[str] = self.tokenizer.decode_each(ids, np.cumsum([0, *map(len, parts)]))
+        return texts
 
     def ids_and_pieces(self, text: str) -> tuple[list[int], list[str]]:
         """`ids` of a text, and its tokens as they are in it."""
         ids = self.ids(text)
-        if max(ids, default=0) < self.tokenizer.n_vocabulary:  # no unknown word
-            return ids, self.tokenizer.token_texts(ids)
+        values = np.array(ids, dtype=np.int64)
+        if values.max(initial=0) < self.tokenizer.n_vocabulary:  # no unknown word
+            return ids, self.tokenizer.token_texts(values.astype(np.uint32))
         return ids, self.tokenizer.split(text)
 
 

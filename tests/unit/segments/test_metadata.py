@@ -69,6 +69,9 @@ def test_any_json_object_comes_back(rows, batch):
         metadata_module.BATCH_DOCUMENTS = before
     for i, row in enumerate(rows):
         assert same(reader.row(i), without_nulls(row))
+    for chosen in (range(len(rows)), range(0, len(rows), 2), range(len(rows) - 1, len(rows))):
+        numbers = [i for i in chosen if i >= 0]
+        assert same(list(reader.rows(numbers)), [reader.row(i) for i in numbers])
 
 
 @settings(deadline=None)

@@ -46,6 +46,9 @@ def test_byte_level_text_comes_back_byte_for_byte(byte_level_json: bytes, texts:
         assert tokenizer.encode(text).tolist() == of_document.tolist()
         rows = of_document[: len(of_document) // 2 * 2].reshape(-1, 2)
         assert tokenizer.decode_rows(rows) == [tokenizer.decode(row) for row in rows]
+        bounds = [0, 0, len(of_document) // 2, len(of_document)]
+        parts = np.split(of_document, bounds[1:-1])
+        assert tokenizer.decode_each(of_document, np.array(bounds)) == [tokenizer.decode(p) for p in parts]
 
 
 _SHARED: dict[bytes, HuggingFaceTokenizer] = {}

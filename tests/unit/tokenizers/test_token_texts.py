@@ -66,3 +66,14 @@ def test_rows_are_decoded_as_each(name):
         assert tokenizer.decode_rows(rows) == [tokenizer.decode(row) for row in rows]
     assert tokenizer.decode_rows(np.empty((0, 3), dtype=np.uint32)) == []
     assert tokenizer.decode_rows(np.empty((2, 0), dtype=np.uint32)) == [tokenizer.decode([])] * 2
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_parts_of_any_length_are_decoded_as_each(name):
+    make, ids = TOKENIZERS[name]
+    tokenizer = make()
+    every = np.array([*ids, *ids], dtype=np.uint32)
+    for ends in ([0], [0, len(every)], [0, 0, 1, 3, 3, len(every)]):
+        offsets = np.array(ends, dtype=np.int64)
+        parts = np.split(every[: ends[-1]], ends[1:-1]) if len(ends) > 1 else []
+        assert tokenizer.decode_each(every[: ends[-1]], offsets) == [tokenizer.decode(part) for part in parts]
