@@ -507,23 +507,21 @@ class _Table:
     def batch_rows(self, batch: int, rows: list[int]) -> list[dict[str, Any]]:
         """Return the metadata of these rows of one batch."""
         records: list[dict[str, Any]] = [{} for _ in rows]
-        taken = pyarrow().array(rows)
+        for field in self.fields:
+            self.array(batch, field.index)  # checks it
+        whole = self._batches[batch]
+        taken = whole if len(rows) == len(whole) else whole.take(pyarrow().array(rows))
         for field in self.fields:
             if field.mark == "integer":
                 continue
             flags = [False] * len(rows)
             if field.type_name == "float64" and field.path in self._integers:
-                flags = self._taken(batch, self._integers[field.path], taken)
-            values = self._taken(batch, field.index, taken)
+                flags = taken.column(self._integers[field.path]).to_pylist()
+            values = taken.column(field.index).to_pylist()
             for record, value, came_as_integer in zip(records, values, flags, strict=True):
                 if value is not None:
                     self._put(record, field, int(value) if came_as_integer else value)
         return records
-
-    def _taken(self, batch: int, index: int, rows: Any) -> list[Any]:
-        array = self.array(batch, index)
-        values: list[Any] = (array if len(rows) == len(array) else array.take(rows)).to_pylist()
-        return values
 
     @staticmethod
     def _put(record: dict[str, Any], field: _Field, value: Any) -> None:

@@ -284,16 +284,14 @@ class HuggingFaceTokenizer(Tokenizer):
         return ["" if piece is None else piece for piece in found]
 
     def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
-        spelled = None if self._table is None else self._table.decode(ids)
-        if spelled is None:
+        found = None if self._table is None else self._table.decode_each(ids, offsets)
+        if found is None:
             if ids.size:
                 self.check_id(int(ids.max()))
             return super().decode_each(ids, offsets)
-        assert self.spellings is not None
-        bounds = self.spellings[1]
-        values = ids.astype(np.int64)
-        ends = offsets_of(bounds[values + 1] - bounds[values])[offsets].tolist()
-        return [spelled[start:stop].decode("utf-8", "backslashreplace") for start, stop in pairwise(ends)]
+        spelled, starts = found
+        bounds = pairwise(starts.tolist())
+        return [spelled[start:stop].decode("utf-8", "backslashreplace") for start, stop in bounds]
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
         if self._table is None:

@@ -54,6 +54,32 @@ cdef class PieceTable:
                     target += length
         return text
 
+    def decode_each(self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None):
+        """Decode ids[offsets[k]:offsets[k + 1]] for each k.
+
+        Parameters: ids: (m,) uint32; offsets: (n + 1,) int64, ascending from 0 to m.
+        Returns: `decode(ids)`, and (n + 1,) int64 where each of the n parts begins in it; None if an id is not in the
+        table.
+        Raises ValueError for other offsets. Cost: O(result).
+        """
+        cdef Py_ssize_t n = offsets.shape[0] - 1, k
+        cdef int64_t i, size = 0
+        if n < 0 or offsets[0] != 0 or offsets[n] != ids.shape[0]:
+            raise ValueError("the offsets must ascend from 0 to the number of ids")
+        for k in range(n):
+            if offsets[k] > offsets[k + 1]:
+                raise ValueError("the offsets must ascend from 0 to the number of ids")
+        text = self.decode(ids)
+        if text is None:
+            return None
+        starts = np.zeros(n + 1, dtype=np.int64)
+        cdef int64_t[::1] view = starts
+        for k in range(n):
+            for i in range(offsets[k], offsets[k + 1]):
+                size += self._offsets[ids[i] + <Py_ssize_t>1] - self._offsets[ids[i]]
+            view[k + 1] = size
+        return text, starts
+
     def reproduces(self, texts, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None):
         """Which texts equal the concatenation of their tokens.
 

@@ -35,7 +35,7 @@ def chosen_spans(
     whole = np.append(np.maximum.accumulate(np.where(begins, places, 0)), n)
     stops = np.maximum(whole[stops], places)
     stops[~begins] = 0
-    # A span that ends where an earlier one does, or before, lies in it.
+    # A span that does not end behind all earlier ones is part of one of them.
     behind = np.maximum.accumulate(np.append(0, stops))[:-1]
     chosen = np.flatnonzero((stops > places) & (stops > behind))
     return list(zip(chosen.tolist(), stops[chosen].tolist(), strict=True))

@@ -23,7 +23,7 @@ class Excerpt:
     """Tokens of document `i` of segment `s`.
 
     tokens : (n,) uint32; none of a removed document
-    needle : the token of the place that was asked for, counted from the excerpt's first
+    needle : offset of the requested token in the excerpt
     """
 
     s: int

@@ -78,7 +78,7 @@ def metadata_line(view: Whole, s: int, i: int) -> str:
 def metadata_records(view: Whole, s: int, numbers: list[int]) -> Iterator[Any]:
     """Yield the content of `metadata_line` of documents (ascending numbers) of segment s.
 
-    Values that JSON has no form for, such as dates, are yielded as they are. Cost: see `MetadataReader.rows`.
+    Dates and other values outside JSON are not converted. Cost: see `MetadataReader.rows`.
     """
     segment = view.segments[s]
     if isinstance(segment.metadata, JsonMetadata):

@@ -163,6 +163,6 @@ def _documents(opened: Opened, excerpts: list[Excerpt], lengths: list[int], got:
 
 
 def _cut(excerpt: Excerpt, length: int, context: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return where the span begins in a shorter excerpt, and the tokens of that."""
+    """Return the offset of the span in a shorter excerpt, and the tokens of the latter."""
     start = max(0, excerpt.needle - context)
     return excerpt.needle - start, excerpt.tokens[start : excerpt.needle + length + context]

@@ -93,6 +93,8 @@ class Opened:
 
     def known(self, ids: list[int]) -> NDArray[np.uint32]:
         """The ids of the vocabulary among these."""
+        if not ids or 0 <= min(ids) <= max(ids) < self.tokenizer.n_vocabulary:
+            return np.array(ids, dtype=np.uint32)
         values = np.array(ids, dtype=np.int64)
         known = (values >= 0) & (values < int(self.tokenizer.n_vocabulary))
         return values[known].astype(np.uint32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -69,3 +71,19 @@ def test_lists_are_gathered_from_a_generator() -> None:
     for wrong in (-1, 2**32):
         with pytest.raises(OverflowError):
             gather([[wrong]])
+
+
+@given(st.lists(IDS, max_size=6))
+def test_many_texts_are_decoded_in_one_call(documents: list[list[int]]) -> None:
+    text, starts = table_of(PIECES).decode_each(*gather(documents))
+    parts = [text[start:stop] for start, stop in pairwise(starts.tolist())]
+    assert parts == [b"".join(PIECES[k] for k in ids) for ids in documents]
+    assert len(starts) == len(documents) + 1
+
+
+@pytest.mark.parametrize("offsets", [[], [0], [0, 1], [0, 3], [1, 2], [0, 2**40, 2], [0, -1, 2]])
+def test_parts_must_be_all_of_the_ids(offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="must ascend"):
+        table_of(PIECES).decode_each(np.zeros(2, dtype=np.uint32), np.array(offsets, dtype=np.int64))
+    beyond = np.array([0, len(PIECES)], dtype=np.uint32)
+    assert table_of(PIECES).decode_each(beyond, np.array([0, 1, 2])) is None
