@@ -105,9 +105,9 @@ def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
 
 def _size(value: Any) -> int:
     """About how many bytes a row takes."""
-    if isinstance(value, str):
-        return len(value)
-    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 8
+    if isinstance(value, (list, tuple)):
+        return sum([len(one) if isinstance(one, str) else _size(one) for one in value])
+    return len(value) if isinstance(value, str) else 8
 
 
 def as_json(page: Page) -> bytes:

@@ -12,6 +12,9 @@ from ngramdb.executor.results.result import Result
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
+# `json.dumps` makes an encoder at each call with options.
+_STRICT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_LENIENT = json.JSONEncoder(ensure_ascii=False)
 _BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x85\u2028\u2029", " "))
 # An answer of so many rows becomes a table as a whole, so that all values say which types columns have; the
 # first rows say it of a larger one.
@@ -19,11 +22,17 @@ ROWS_OF_A_TABLE = 1 << 18
 
 
 def json_lines(result: Result, as_json: Callable[[Any], Any] | None = None) -> Iterator[bytes]:
-    """An object for each row. Infinite numbers, for which JSON has no form, are null, or by `as_json`."""
+    """Yield an object per row. `as_json` replaces infinite numbers and NaN, with null by default.
+
+    Only rows with such numbers are copied to replace them: to look for them takes longer than writing a row.
+    """
     plain = as_json or finite
     for row in result:
-        values = dict(zip(result.columns, map(plain, row), strict=True))
-        yield json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        try:
+            line = _STRICT.encode(dict(zip(result.columns, row, strict=True)))
+        except ValueError:  # infinity or NaN
+            line = _LENIENT.encode(dict(zip(result.columns, map(plain, row), strict=True)))
+        yield line.encode("utf-8", "surrogatepass")
 
 
 def delimited(result: Result, kind: str) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ import pyarrow.ipc
 import pytest
 
 import ngramdb
+from ngramdb.api import Result
 from ngramdb.api.verbs import rows_as
 from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.compat.infinigram import InfiniGramEngine, documents
@@ -217,6 +218,16 @@ def test_integers_are_written_as_lists() -> None:
     assert (
         json_of({**arrays, "x": math.inf}) == json.dumps({k: lists[k] for k in "abc"} | {"x": None}).encode()
     )
+
+
+def test_rows_are_copied_only_if_they_have_numbers_outside_json() -> None:
+    rows = [(1.5, ["é", None]), (math.inf, [math.nan, 2])]
+    copied: list[Any] = []
+    lines = rows_as.json_lines(
+        Result.of_rows(("a", "b"), rows), lambda value: copied.append(value) or rows_as.finite(value)
+    )
+    assert list(lines) == ['{"a": 1.5, "b": ["é", null]}'.encode(), b'{"a": null, "b": [null, 2]}']
+    assert copied == [*rows[1]]
 
 
 def test_numbers_that_json_lacks_are_null_and_others_are_not_looked_through(monkeypatch: Any) -> None:
