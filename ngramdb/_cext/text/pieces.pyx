@@ -58,7 +58,7 @@ cdef class PieceTable:
         """Decode ids[offsets[k]:offsets[k + 1]] for each k.
 
         Parameters: ids: (m,) uint32; offsets: (n + 1,) int64, ascending from 0 to m.
-        Returns: `decode(ids)`, and (n + 1,) int64 where each of the n parts begins in it; None if an id is not in the
+        Returns: `decode(ids)`, and (n + 1,) int64 offsets of the n parts in it; None if an id is not in the
         table.
         Raises ValueError for other offsets. Cost: O(result).
         """

@@ -256,7 +256,7 @@ class InfiniGramEngine(Retrieval):
     def shares(self) -> dict[int, float]:
         """The logarithm of each token's share of the corpus."""
         ids, counts, _, _, _ = self._view.index.dist([], False, 0)
-        total = math.log(self._questions.n_stream)
+        total = math.log(self._questions.n_stream or 1)  # an empty corpus has no tokens to sum up
         return {
             token: math.log(count) - total for token, count in zip(ids.tolist(), counts.tolist(), strict=True)
         }

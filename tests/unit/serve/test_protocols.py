@@ -19,6 +19,7 @@ from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.compat.infinigram import InfiniGramEngine, documents
 from ngramdb.serve.answers import json_of
 from ngramdb.serve.app import Service
+from ngramdb.serve.limits import Limits
 from ngramdb.serve.openapi import description
 from ngramdb.serve.protocols.token_places import token_starts
 from ngramdb.tokenizers.words import WordsTokenizer
@@ -235,6 +236,17 @@ def test_numbers_that_json_lacks_are_null_and_others_are_not_looked_through(monk
     assert json.loads(json_of(value)) == {"a": [1.5, None, {"b": None}], "c": 2.0, "d": [0, 1]}
     monkeypatch.setattr(rows_as, "finite", lambda value: pytest.fail("looked through"))
     assert json.loads(json_of({"a": [1.5, (2, 3)]})) == {"a": [1.5, [2, 3]]}
+
+
+@pytest.mark.parametrize("method", ["length", "unigram_logprob_sum"])
+def test_attribution_to_an_empty_corpus(served: Any, tmp_path: Any, method: str) -> None:
+    with ngramdb.connect(tmp_path / "empty.ngdb") as db:
+        db.create_corpus("empty")
+    body = {"response": "time flies", "spanRankingMethod": method}
+    found = served(Limits(time_limit=PATIENCE_S), tmp_path / "empty.ngdb").json(
+        "/empty/attribution", "POST", body
+    )
+    assert (found["status"], found["spans"], found["inputTokens"]) == (200, [], ["time", "flies"])
 
 
 def test_attribution_keeps_the_longest_spans(client: Any) -> None:
