@@ -14,6 +14,8 @@ import os
 import select
 import stat
 import sys
+import threading
+import weakref
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterable, Iterator
@@ -202,6 +204,30 @@ class ChunkFile(io.RawIOBase):
             except LoadError as error:
                 self.failure = error
         return len(self._rest) > 0
+
+
+class LentFile(io.RawIOBase):
+    """A `ChunkFile` that a library reads in threads of its own.
+
+    A thread that calls Python while the process ends crashes it. So lenders call `end`, drop what has the
+    file, and wait until `returned` is set: then no thread has it any more.
+    """
+
+    def __init__(self, file: ChunkFile) -> None:
+        self.returned = threading.Event()
+        self._file: ChunkFile | None = file
+        weakref.finalize(self, self.returned.set).atexit = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        file = self._file
+        return 0 if file is None else file.readinto(buffer)
+
+    def end(self) -> None:
+        """Have nothing more to read."""
+        self._file = None
 
 
 def _check_expansion(label: str, n_bytes: int, n_compressed: int, expansion: int) -> None:

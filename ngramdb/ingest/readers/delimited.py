@@ -23,7 +23,7 @@ from ngramdb.ingest.readers.quoting import checked
 from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.readers.written import WrittenTypes, without_nan
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import ChunkFile, Limits, Meter, text_chunks
+from ngramdb.ingest.streams import ChunkFile, LentFile, Limits, Meter, text_chunks
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")
@@ -37,6 +37,8 @@ MOST_OF_HEADER = 1 << 20
 # What a text is of which there is nothing between the delimiters.
 _NO_TEXT = 'no value, for the field is empty; an empty text is ""'
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
+# Seconds that Arrow's threads get to let go of a file.
+MOST_WAITED = 5.0
 # What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
 _NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
 
@@ -169,9 +171,12 @@ def _schema(names: Sequence[str], types: dict[str, str]) -> Any:
 
 def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
     """The rows as record batches of strings, NULL where a field is empty."""
+    table = None
+    lent = LentFile(text)
+    returned = lent.returned
     try:
         table = pyarrow_csv.open_csv(
-            text,
+            lent,
             read_options=pyarrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
             parse_options=pyarrow_csv.ParseOptions(
                 delimiter=DELIMITERS[text.source.format],
@@ -199,6 +204,10 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
                 raise LoadError(f"row {row - 1}: {message}", source=text.source.label) from None
             raise LoadError(message, source=text.source.label, line=row - 1, unit="row") from None
         raise LoadError(_explained(str(error)), source=text.source.label) from None
+    finally:
+        lent.end()
+        del lent, table
+        returned.wait(MOST_WAITED)
 
 
 def _of_fields(n_fields: int, n_columns: int) -> str:
