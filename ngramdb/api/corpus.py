@@ -577,8 +577,8 @@ class Corpus:
     def count(
         self,
         ngram: Ngram | Pattern,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         where: str | None = None,
         params: ParameterValues = None,
     ) -> int:
@@ -587,7 +587,7 @@ class Corpus:
         Parameters
         ----------
         ngram : text or token ids, or a pattern (`ngramdb.pattern`)
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; the setting `match` is ignored
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
         where, params : only in documents that meet this condition
 
         Raises
@@ -600,9 +600,9 @@ class Corpus:
         Cost: one search per segment, about a microsecond; some 0.1 µs more than the kernel's call.
         """
         bound = self._bound
-        if match_text is not False or ignore_case is not False or where is not None or params is not None:
-            match_text = flags.as_flag("match_text", match_text)
-            ignore_case = flags.as_flag("ignore_case", ignore_case)
+        if match_text is not None or ignore_case is not None or where is not None or params is not None:
+            match_text = flags.as_optional_flag("match_text", match_text)
+            ignore_case = flags.as_optional_flag("ignore_case", ignore_case)
             return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case), where, params))
         if bound.snapshot.is_past:
             bound.rebind()
@@ -626,8 +626,8 @@ class Corpus:
         order_by: str | Sequence[str] | None = None,
         descending: bool = False,
         top: int | None = None,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         params: ParameterValues = None,
     ) -> Result:
         """The numbers of occurrences of n-grams as a table, also by groups and per million: COUNT … GROUP BY.
@@ -642,7 +642,7 @@ class Corpus:
         order_by : columns by which rows are ordered
         descending : the reverse order
         top : the greatest number of rows, by count
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
 
         Returns
         -------
@@ -726,8 +726,8 @@ class Corpus:
         sample: int | None = None,
         seed: int | None = None,
         returning: str | Sequence[str] | None = None,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         params: ParameterValues = None,
     ) -> Result:
         """The occurrences of an n-gram with the text to the left and right of each: KWIC.
@@ -743,7 +743,7 @@ class Corpus:
         limit, offset : the greatest number of rows, and the number of rows to pass over before them
         sample, seed : the number of rows to draw at random; the same seed draws the same rows
         returning : the field, or the fields, of its document to put beside each line
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
 
         Returns
         -------
@@ -760,8 +760,8 @@ class Corpus:
         pattern: Ngram | Pattern,
         where: str | None = None,
         *,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         params: ParameterValues = None,
     ) -> Places:
         """Where a pattern occurs, as arrays: the lines of KWIC without their texts.
@@ -770,7 +770,7 @@ class Corpus:
         ----------
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
 
         Returns
         -------
@@ -814,8 +814,8 @@ class Corpus:
         by: str = "logdice",
         min_count: int = 1,
         top: int | None = None,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         within_sentence: bool = False,
         params: ParameterValues = None,
     ) -> Result:
@@ -830,7 +830,7 @@ class Corpus:
             'z', 'logratio' or 'dice'; the first and the last use the number of occurrences, the others `f1`
         min_count : the least `f` of a token
         top : the greatest number of rows
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
         within_sentence : whether a window ends with the occurrence's sentence
 
         Returns
@@ -903,8 +903,8 @@ class Corpus:
         where: str | None = None,
         *,
         by: str | None = None,
-        match_text: bool = False,
-        ignore_case: bool = False,
+        match_text: bool | None = None,
+        ignore_case: bool | None = None,
         params: ParameterValues = None,
     ) -> Result:
         """How evenly an n-gram is spread over the corpus: DISPERSION.
@@ -914,7 +914,7 @@ class Corpus:
         pattern : text or token ids, or a pattern; those near others need the statement DISPERSION
         where, params : only in documents that meet this condition
         by : the field whose values are the parts of the corpus; None for documents
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
 
         Returns
         -------
@@ -1061,7 +1061,8 @@ class Corpus:
 
         Parameters
         ----------
-        ngrams : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
+        ngrams : a list of n-grams, or a pair `(flat ids, offsets)` of arrays; the setting `match` applies
+            to texts
 
         Returns
         -------
@@ -1075,10 +1076,14 @@ class Corpus:
 
         Notes
         -----
-        Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores.
+        Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores. If the setting
+        `match` is not `tokens`, a list with texts costs one COUNT for each n-gram.
         """
         view = self._bound.current()
         ngrams = packing.listed(ngrams)
+        matched = self._bound.database.settings.match != "tokens"
+        if matched and isinstance(ngrams, list) and any(isinstance(ngram, str) for ngram in ngrams):
+            return asking.count_as_set(self._bound, ngrams)
         with self._bound.work():
             flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
             try:

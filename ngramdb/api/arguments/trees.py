@@ -65,12 +65,12 @@ class TextWanted:
     n: int = 1
 
 
-def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
-    """COUNT of one n-gram or pattern. The caller decides whether text is matched, as for KWIC."""
+def count(ngram: Any, match_text: bool | None, ignore_case: bool | None) -> ast.Count:
+    """COUNT of one n-gram or pattern."""
     return ast.Count(_occurring(ngram, match_text, ignore_case))
 
 
-def counts(ngrams: Any, match_text: bool, ignore_case: bool, table: TableWanted) -> ast.Count:
+def counts(ngrams: Any, match_text: bool | None, ignore_case: bool | None, table: TableWanted) -> ast.Count:
     """COUNT of several n-grams, or of one, by groups."""
     first, *others = (_occurring(one, match_text, ignore_case) for one in _each_ngram(ngrams))
     return ast.Count(
@@ -110,8 +110,8 @@ def _group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.G
     return tuple(found)
 
 
-def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) -> ast.Kwic:
-    """KWIC. The caller decides whether text is matched; the setting `match` is ignored."""
+def kwic(pattern: Any, match_text: bool | None, ignore_case: bool | None, lines: LinesWanted) -> ast.Kwic:
+    """KWIC."""
     keys = _fields("order_by", lines.order_by)
     if not keys and lines.descending:
         keys = (_field("doc_id"),)
@@ -154,8 +154,8 @@ def _fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field
 
 def collocates(
     pattern: Any,
-    match_text: bool,
-    ignore_case: bool,
+    match_text: bool | None,
+    ignore_case: bool | None,
     window: int | tuple[int, int] | Literal["sentence"],
     within_sentence: bool,
     by: str,
@@ -210,7 +210,9 @@ def keywords(
     return f"KEYWORDS OF {first} AGAINST {second} NGRAMS {n} BY {measure} MIN COUNT {min_count}{limit}"
 
 
-def dispersion(pattern: Any, match_text: bool, ignore_case: bool, by: str | None) -> ast.Dispersion:
+def dispersion(
+    pattern: Any, match_text: bool | None, ignore_case: bool | None, by: str | None
+) -> ast.Dispersion:
     """DISPERSION OF one n-gram."""
     if by is not None and not isinstance(by, str):
         raise InvalidArgument(f"by is the name of a field, not {by!r}")
@@ -356,19 +358,20 @@ def _part(value: Any) -> ast.Text | ast.TokenIds | None:
     return None if value is None else _ngram(value)
 
 
-def _occurring(value: Any, match_text: bool, ignore_case: bool) -> ast.Contains:
+def _occurring(value: Any, match_text: bool | None, ignore_case: bool | None) -> ast.Contains:
     return ast.Contains(_pattern(value, match_text, ignore_case))
 
 
-def _pattern(value: Any, match_text: bool, ignore_case: bool) -> ast.Pattern:
-    """An n-gram, for which the setting `match` is ignored, or a pattern of the language."""
-    if not isinstance(value, Pattern):
-        return ast.Matching(_ngram(value), match_text, ignore_case)
+def _pattern(value: Any, match_text: bool | None, ignore_case: bool | None) -> ast.Pattern:
+    """Return an n-gram or a pattern with its modifiers; without any the setting `match` applies."""
+    tree = value.tree if isinstance(value, Pattern) else _ngram(value)
+    if match_text is None and ignore_case is None:
+        return tree
+    if isinstance(tree, (ast.Text, ast.TokenIds, ast.Parameter)):
+        return ast.Matching(tree, match_text, bool(ignore_case))
     if not match_text and not ignore_case:
-        return value.tree
-    if isinstance(value.tree, (ast.Text, ast.TokenIds, ast.Parameter)):
-        return ast.Matching(value.tree, match_text or None, ignore_case)
-    return ast.Matching(ast.Group((value.tree,)), match_text or None, ignore_case)
+        return tree
+    return ast.Matching(ast.Group((tree,)), match_text or None, bool(ignore_case))
 
 
 def _measure(name: str) -> ast.Measure:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.api.bound import BoundCorpus
@@ -48,6 +49,8 @@ FEW = 1 << 16
 def count(bound: BoundCorpus, ngram: Any) -> int:
     """The number of occurrences of what is no list of token ids: a text, a pattern, a tuple or an array."""
     if isinstance(ngram, str):
+        if bound.database.settings.match != "tokens":
+            return bound.number(bound.bind(trees.count(ngram, None, None)))
         ids = bound.encode(ngram)
         if not len(ids) and ngram:
             raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
@@ -57,13 +60,19 @@ def count(bound: BoundCorpus, ngram: Any) -> int:
         return found
     if type(ngram) is not tuple and type(ngram) is not np.ndarray:
         if isinstance(ngram, patterns.Pattern):
-            return bound.number(bound.bind(trees.count(ngram, False, False)))
+            return bound.number(bound.bind(trees.count(ngram, None, None)))
         ngram = bound.ids(ngram)
     try:
         return bound.count(ngram)
     except (TypeError, OverflowError, ValueError) as error:
         cause = error
     bound.refuse(ngram, cause)  # outside of the handler: one error, not two
+
+
+def count_as_set(bound: BoundCorpus, ngrams: list[Any]) -> NDArray[np.int64]:
+    """Count many n-grams in one statement, texts as the setting `match` says: (n,) int64."""
+    found = bound.run(bound.bind(trees.counts(ngrams, None, None, trees.TableWanted())))
+    return np.array([row[-1] for row in found], dtype=np.int64)
 
 
 def counted(model: Any) -> ModelSpec:

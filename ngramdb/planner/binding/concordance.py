@@ -154,9 +154,8 @@ def _contained(
     """What n-grams contain: an n-gram, or a pattern over tokens."""
     inner = node.containing
     if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
-        # As for the other verbs, the setting is for statements that are written.
-        is_literal = inner is not None and inner.span is not None and isinstance(scope.value_of(inner), str)
-        if inner is None or not (is_literal and scope.matching().as_text):
+        is_text = inner is not None and isinstance(scope.value_of(inner), str)
+        if inner is None or not (is_text and scope.matching().as_text):
             return _part(scope, inner, corpus)
         inner = ast.Matching(inner, True, scope.matching().ignore_case, span=inner.span)
     return token_pattern_of(scope, inner, corpus, node.ignore_case)

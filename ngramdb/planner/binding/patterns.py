@@ -134,9 +134,7 @@ def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) 
     default = Matching(False, False) if value is None else scope.matching()
     if not isinstance(node, ast.Matching):
         return default
-    if node.text is None:
-        return default.as_text, node.ignore_case or default.ignore_case
-    return node.text, node.ignore_case
+    return default.as_text if node.text is None else node.text, node.ignore_case
 
 
 def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> plan.Simple:
