@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from ngramdb.api.verbs.analyzing import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
     from ngramdb.api.verbs.loading import LoadCallback, LoadReport
-    from ngramdb.engine.changes import audit
+    from ngramdb.engine.changes import audit, document_keys
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
 else:
     analyzing = lazy_module("ngramdb.api.verbs.analyzing")
     audit = lazy_module("ngramdb.engine.changes.audit")
+    document_keys = lazy_module("ngramdb.engine.changes.document_keys")
     binder = lazy_module("ngramdb.planner.binder")
     cautioning = lazy_module("ngramdb.api.verbs.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
@@ -261,7 +262,14 @@ class Corpus:
     # ---- adding documents -------------------------------------------------------------------------------
 
     @_letting_go
-    def append(self, docs: Documents, progress: LoadCallback | None = None) -> LoadReport:
+    def append(
+        self,
+        docs: Documents,
+        progress: LoadCallback | None = None,
+        *,
+        key: str | None = None,
+        on_conflict: str = "error",
+    ) -> LoadReport:
         """Add documents in one commit; if any of them fails, none is added.
 
         Parameters
@@ -270,25 +278,33 @@ class Corpus:
             or a table with a column `text` (or `ids`), whose rows are documents: a frame of pandas or polars,
             or any object with `__arrow_c_stream__`; or an iterable of such tables
         progress : called at most ten times a second with the progress of the load
+        key : the metadata field, a string or an integer, that identifies a document
+        on_conflict : for a document whose key occurred before, in the corpus or in `docs`: 'error'; 'skip'
+            leaves it out; 'replace' removes the earlier one in the same commit
 
         Returns
         -------
-        The numbers of documents, tokens and segments that were added, and the new version.
+        The numbers of documents, tokens and segments that were added, and the new version; with a key also
+        those of `duplicates` (left out) and `replaced` documents.
 
         Raises
         ------
         LoadError
-            An item is not a document; the message has its position.
+            An item is not a document, has no valid key, or one that occurred before; the message has its
+            position.
         InvalidArgument
             A single document instead of an iterable, a table without such a column, or an iterable of names.
         """
         self._bound.check_whole("append")
+        keys = document_keys.DocumentKeys.of(key, on_conflict)
         # Not the corpus's view as questions use it, which opens every segment.
         database = self._bound.database
         tokenizer = database.snapshot.view(self.name).tokenizer
         documents, errors = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
         with self._bound.work():
-            return loading.load(database, self.name, documents, f"append to {self.name}", progress, errors)
+            return loading.load(
+                database, self.name, documents, f"append to {self.name}", progress, errors, keys
+            )
 
     @_letting_go
     def load(
@@ -314,8 +330,8 @@ class Corpus:
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load
-        options : `ids`, `metadata`, `separator`, `dtype`, `quotes`, `max_document_bytes`, `commit_every`
-            and `resume`, as COPY takes them
+        options : `ids`, `metadata`, `separator`, `dtype`, `quotes`, `max_document_bytes`, `commit_every`,
+            `resume`, `key` and `on_conflict`, as COPY takes them
 
         Raises
         ------

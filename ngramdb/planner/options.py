@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
-from ngramdb.kinds import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS
+from ngramdb.kinds import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
 from ngramdb.types import plain
 
 # Below this a segment holds so little that a load makes thousands of files.
@@ -120,4 +120,8 @@ LOAD_OPTIONS: dict[str, OptionType] = {
         int, "documents after which a commit is made; one for all when not given", least=1
     ),
     "resume": OptionType(bool, "whether to go on where a load of the same files has stopped"),
+    "key": OptionType(str, "the metadata field that identifies a document: strings or integers"),
+    "on_conflict": OptionType(
+        str, "what to do with a document whose key occurred before; error when not given", choices=ON_CONFLICT
+    ),
 }

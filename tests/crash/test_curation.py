@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
+from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.changes.restoring import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory
@@ -38,7 +39,7 @@ def create(store, name):
         transaction.commit({**transaction.manifest.corpora, name: entry}, f"create corpus {name}")
 
 
-def load(store, texts, name="a", auto_compact=False, sort_tokens=BIG):
+def load(store, texts, name="a", auto_compact=False, sort_tokens=BIG, keys=None):
     documents = (Document(text.encode(), None, {"n": len(text)}, "test") for text in texts)
     load_documents(
         store,
@@ -49,6 +50,7 @@ def load(store, texts, name="a", auto_compact=False, sort_tokens=BIG):
         action="load",
         auto_compact=auto_compact,
         sort_tokens=sort_tokens,
+        keys=keys,
     )
 
 
@@ -92,6 +94,7 @@ SCENARIOS = {
     "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),
     "subtract": lambda store: subtract_corpus(store, "b", "b", segment_tokens=BIG),
     "load": lambda store: load(store, ["more of the same"], auto_compact=True),
+    "load and replace": lambda store: load(store, ["a pig", "some cat"], keys=DocumentKeys("n", "replace")),
     # Three segments are sorted, and merged into one.
     "load and merge": lambda store: load(store, ["more of the", "same", "more cats and"], sort_tokens=3),
     "compact without room to sort": lambda store: compact(store, "a", segment_tokens=BIG, sort_tokens=1),

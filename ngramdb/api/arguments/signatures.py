@@ -60,6 +60,8 @@ class LoadOptions(TypedDict, total=False):
     max_document_bytes: int | None
     commit_every: int | None
     resume: bool | None
+    key: str | None
+    on_conflict: str | None
 
 
 class BuildOptions(TypedDict, total=False):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # What the corpus of a part is called in its database.
 CORPUS = "part"
 # Options of a load that are about a load as a whole.
-_OF_ONE_LOAD = ("limit", "commit_every", "resume")
+_OF_ONE_LOAD = ("limit", "commit_every", "resume", "key", "on_conflict")
 
 
 def build(

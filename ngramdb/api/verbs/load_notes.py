@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.api.verbs.resuming import Course
+from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.readers.token_files import files_beside
@@ -72,6 +73,14 @@ def of_errors(errors: ErrorLog) -> Iterator[str]:
         yield (
             f"{_files(errors.files)} not read, or not to the end: how many documents are missing is not known"
         )
+
+
+def of_keys(keys: DocumentKeys) -> Iterator[str]:
+    """Notes on documents that were left out or removed because of their keys."""
+    if keys.duplicates:
+        yield f"{_documents(keys.duplicates)} left out, whose {keys.field} occurred before"
+    if keys.replaced:
+        yield f"{_documents(keys.replaced)} replaced by later ones with the same {keys.field}"
 
 
 def of_remarks(errors: ErrorLog) -> Iterator[str]:

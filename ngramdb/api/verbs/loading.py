@@ -15,6 +15,7 @@ from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
+from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.changes.writer import LoadOutcome, load_documents
 from ngramdb.engine.changes.writer import LoadProgress as LoadProgress
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
@@ -53,6 +54,9 @@ class LoadReport:
     bytes : the length of all texts
     notes : remarks on the load, for its reader
     skipped_files : the number of those skipped that are files, each with an unknown number of documents
+    duplicates : the number of documents that were left out since their key occurred before
+    replaced : the number of documents that were removed since a later one has their key; those that this load
+        had added count in `documents` as well
     """
 
     documents: int
@@ -65,6 +69,8 @@ class LoadReport:
     bytes: int = 0
     notes: tuple[str, ...] = ()
     skipped_files: int = 0
+    duplicates: int = 0
+    replaced: int = 0
 
 
 def load_files(database: Database, plan: Load, progress: LoadCallback | None = None) -> LoadReport:
@@ -108,7 +114,8 @@ def load_sources(
         course = Course(plan, sources, change.before.loads)
         meter = Meter(total_bytes=total_size(course.sources))
         options = replace(options, limit=course.limit(options.limit))
-        run = _Run(database, change, progress, errors, meter, errors if plan.skip_errors else None)
+        skipped = errors if plan.skip_errors else None
+        run = _Run(database, change, progress, errors, meter, skipped, _keys_of(plan))
         where = load_notes.place_of(course)
         wanted = WantedFields(options)
         documents = read_documents(course.sources, options, errors, meter, course.position, wanted)
@@ -118,7 +125,8 @@ def load_sources(
         run.notes += load_notes.of_course(course, plan, where, run.n_documents, change.before.n_documents)
         run.notes += load_notes.of_errors(errors)
         run.notes += load_notes.of_fields(wanted)
-        run.notes += load_notes.of_repetition(before, run.samples.first)
+        if run.keys is None:
+            run.notes += load_notes.of_repetition(before, run.samples.first)
     return run.report()
 
 
@@ -140,13 +148,14 @@ def load(
     action: str,
     progress: LoadCallback | None,
     errors: ErrorLog,
+    keys: DocumentKeys | None = None,
 ) -> LoadReport:
     """Add documents that come from Python, in one commit; none if any of them fails.
 
     `errors` has the remarks of what makes the documents.
     """
     with database.change(name, action) as change:
-        run = _Run(database, change, progress, errors)
+        run = _Run(database, change, progress, errors, keys=keys)
         run.load(documents)
     return run.report()
 
@@ -172,7 +181,8 @@ def load_table(
     schema, batches = opened(table)
     documents = table_documents(schema, batches, options, errors, (type(table).__name__, "row"))
     with database.change(entry.name, f"load {entry.name}") as change:
-        run = _Run(database, change, progress, errors, skipped=errors if plan.skip_errors else None)
+        skipped = errors if plan.skip_errors else None
+        run = _Run(database, change, progress, errors, skipped=skipped, keys=_keys_of(plan))
         run.load(documents if options.limit is None else islice(documents, min(options.limit, MAX_INTEGER)))
     return run.report()
 
@@ -230,7 +240,9 @@ class _Run:
         errors: ErrorLog,
         meter: Meter | None = None,
         skipped: ErrorLog | None = None,
+        keys: DocumentKeys | None = None,
     ) -> None:
+        self.keys = keys
         self.notes: list[str] = []
         self._settings = database.settings
         self._change = change
@@ -267,7 +279,9 @@ class _Run:
         done = self._sum
         entry = self._change.before
         texts = self.samples.notes(entry.tokenizer.kind.startswith("words"), entry.wants_sentences)
-        notes = (*self.notes, *load_notes.of_remarks(self._errors), *done.notes, *texts)
+        keys = self.keys
+        by_key = () if keys is None else load_notes.of_keys(keys)
+        notes = (*self.notes, *by_key, *load_notes.of_remarks(self._errors), *done.notes, *texts)
         return LoadReport(
             documents=done.documents,
             tokens=done.tokens,
@@ -279,6 +293,8 @@ class _Run:
             elapsed=time.perf_counter() - self._started,
             bytes=self._n_bytes,
             notes=tuple(dict.fromkeys(notes)),
+            duplicates=0 if keys is None else keys.duplicates,
+            replaced=0 if keys is None else keys.replaced,
         )
 
     def _part(self, documents: Iterator[Document], course: Course | None) -> None:
@@ -292,6 +308,7 @@ class _Run:
             skipped=self._skipped,
             fast_tokenizer=self._settings.fast_tokenizer,
             record=course.record if course is not None and course.is_recorded else None,
+            keys=self.keys,
         )
         before = self._sum
         self._n_bytes_before = self._n_bytes
@@ -317,6 +334,10 @@ class _Run:
             elapsed=time.perf_counter() - self._started,
         )
         self._progress(whole)
+
+
+def _keys_of(plan: Load) -> DocumentKeys | None:
+    return DocumentKeys.of(plan.options.get("key"), plan.options.get("on_conflict"))
 
 
 def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -> ReadOptions:

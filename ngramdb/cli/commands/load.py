@@ -30,7 +30,7 @@ from ngramdb.cli.common import (
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Bar, LoadWatch
 from ngramdb.errors import BindError, InvalidArgument
-from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, canonical_tokenizer
+from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, ON_CONFLICT, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
 
@@ -60,6 +60,12 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on where a load of the same paths has stopped that committed on its way",
     )
+    add("--key", metavar="FIELD", help="metadata field that identifies a document, a string or an integer")
+    add(
+        "--on-conflict",
+        choices=ON_CONFLICT,
+        help="for a document whose key occurred before: fail, leave it out, or remove the earlier one",
+    )
     add(
         "--cluster",
         metavar="ray[=ADDRESS]",
@@ -82,7 +88,7 @@ def _ray_address(text: str) -> str:
 
 def _run_on_cluster(options: argparse.Namespace) -> int:
     """Load by tasks of Ray, which see the files, the database and the parts beside it."""
-    for flag in ("limit", "commit_every", "resume"):
+    for flag in ("limit", "commit_every", "resume", "key", "on_conflict"):
         if getattr(options, flag):
             raise UsageError(
                 f"--{flag.replace('_', '-')} goes with a load on one machine, not with --cluster"
@@ -208,6 +214,7 @@ def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadR
     """Run the load with the flags' options."""
     given = reading_options(options)
     given |= {"limit": options.limit, "commit_every": options.commit_every, "resume": options.resume or None}
+    given |= {"key": options.key, "on_conflict": options.on_conflict}
     chosen = {name: value for name, value in given.items() if value is not None}
     return corpus.load(options.paths, on_error=options.on_error, progress=watch, **chosen)
 

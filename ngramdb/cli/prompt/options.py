@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ngramdb.formats import ID_TYPES, READ
-from ngramdb.kinds import ATTACHED, DTYPE_BYTES
+from ngramdb.kinds import ATTACHED, DTYPE_BYTES, ON_CONFLICT
 
 # By the first keyword of the statement.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -24,6 +24,8 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "max_document_bytes": (),
         "commit_every": (),
         "resume": (),
+        "key": (),
+        "on_conflict": ON_CONFLICT,
     },
     "ATTACH": {
         "type": ATTACHED,

@@ -159,12 +159,14 @@ class Change:
         *,
         statement: str = "",
         reason: str = "",
+        view: CorpusView | None = None,
     ) -> None:
         """Remove documents, and write the audit record. Once in a change: numbers are those of `view`.
 
         Parameters
         ----------
         chosen : per added segment of `view`, ascending local numbers of documents that `view` has
+        view : the corpus as `entry` has it now; by default as it was before the change
         notes : what the record notes of each of them, in order
         statement, reason : what was asked for, and why
 
@@ -177,11 +179,12 @@ class Change:
         """
         if not any(map(len, chosen)):
             return
+        view = view or self.view
         for i, docs in enumerate(chosen):
-            if np.isin(docs, self.view.removed(i), assume_unique=True).any():
+            if np.isin(docs, view.removed(i), assume_unique=True).any():
                 raise InvalidArgument("a document that was removed before cannot be removed again")
         removed = write_removal(
-            self.transaction, self.view, chosen, self.sort_tokens, self.action, statement, notes, reason
+            self.transaction, view, chosen, self.sort_tokens, self.action, statement, notes, reason
         )
         self.documents += removed.n_documents
         self.tokens += removed.n_tokens

@@ -24,6 +24,7 @@ from ngramdb.engine.changes.batches import Batch, batches, read_ahead
 from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.compaction import joined, segment_entry
+from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.changes.policy import FLOOR, Limits
 from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
@@ -87,6 +88,7 @@ def load_documents(
     skipped: ErrorLog | None = None,
     fast_tokenizer: bool = True,
     record: Callable[[], LoadRecord] | None = None,
+    keys: DocumentKeys | None = None,
 ) -> LoadOutcome:
     """Add the documents to the corpus and commit: one commit, or none at all.
 
@@ -104,6 +106,7 @@ def load_documents(
         the load
     fast_tokenizer : take ids from a faster library where they are those of the tokenizer (`tokenizers.fast`)
     record : called before the commit of documents: how far the load of their files has come
+    keys : leaves documents out, or removes earlier ones, by the values of a field
 
     Raises
     ------
@@ -116,6 +119,8 @@ def load_documents(
         raise InvalidArgument(
             f"segment_tokens and threads must be positive, got {change.segment_tokens} and {threads}"
         )
+    if keys is not None:
+        documents = keys.through(documents, change.view, skipped)
     tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
     others = tokenizer.memory_bytes
     sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit, others)
@@ -132,6 +137,8 @@ def load_documents(
             if record is not None:
                 change.entry = _recorded(change.entry, record())
             remember(change.store, change.entry.tokenizer, load.tokenizer)
+            if keys is not None:
+                keys.drop_replaced(change)
             change.tidy()
         change.documents, change.tokens = load.documents, load.tokens
         notes = () if encoding.note is None else (encoding.note,)

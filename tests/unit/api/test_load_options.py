@@ -52,6 +52,8 @@ VALUES = {
     "max_document_bytes": 2,
     "commit_every": 1,
     "resume": True,
+    "key": "missing",
+    "on_conflict": "skip",
 }
 
 
