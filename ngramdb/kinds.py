@@ -76,7 +76,7 @@ def canonical_tokenizer(name: str) -> str:
 
 #: Programs whose indexes can be attached, by the name that ATTACH has.
 ATTACHED = ("infini_gram", "tokengrams")
-# What a load does with a document whose key occurred before.
+# Treatments of a document whose key occurred before.
 ON_CONFLICT = ("error", "skip", "replace")
 #: Versions of infini-gram's indexes: whether the tokens of documents stand in reverse in them.
 INFINI_GRAM_VERSIONS = {4: False, 5: True, 6: False}

@@ -290,8 +290,8 @@ class Corpus:
         Raises
         ------
         LoadError
-            An item is not a document, has no valid key, or one that occurred before; the message has its
-            position.
+            An item is not a document, or its key is missing, invalid or occurred before; the message has the
+            item's position.
         InvalidArgument
             A single document instead of an iterable, a table without such a column, or an iterable of names.
         """

@@ -70,7 +70,7 @@ def count(bound: BoundCorpus, ngram: Any) -> int:
 
 
 def count_as_set(bound: BoundCorpus, ngrams: list[Any]) -> NDArray[np.int64]:
-    """Count many n-grams in one statement, texts as the setting `match` says: (n,) int64."""
+    """Count many n-grams in one statement under the setting `match`: (n,) int64."""
     found = bound.run(bound.bind(trees.counts(ngrams, None, None, trees.TableWanted())))
     return np.array([row[-1] for row in found], dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Verbs match texts as the setting `match` says, exactly like the statements that they stand for."""
+"""Verbs match texts under the setting `match` exactly like their statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngramdb.kinds import MATCHES
 
 TEXTS = ["A banana and a cat", "a Banana", "Anna"]
 
-# How each verb is called with an n-gram and flags, and the statement for the same n-gram with its modifiers.
+# By verb: a call with an n-gram and flags, and the statement for the same n-gram with its modifiers.
 VERBS = {
     "count": (lambda c, ngram, flags: [(c.count(ngram, **flags),)], "COUNT {}"),
     "counts": (lambda c, ngram, flags: c.counts(ngram, **flags).fetchall(), "COUNT {}"),
@@ -87,7 +87,7 @@ def test_n_grams_contain_what_the_setting_says(db):
     written = 'NGRAMS 2 CONTAINING "banana"'
     try:
         expected = db.execute(written).fetchall()
-    except ngramdb.QueryError as error:  # parts of words, of which there is no n-gram
+    except ngramdb.QueryError as error:  # CONTAINING takes whole words
         with pytest.raises(ngramdb.QueryError) as caught:
             db.corpus("c").ngrams(2, containing="banana")
         assert caught.value.message == error.message
