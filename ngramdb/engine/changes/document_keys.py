@@ -49,7 +49,7 @@ class DocumentKeys:
 
     @classmethod
     def of(cls, field: Any, on_conflict: Any) -> DocumentKeys | None:
-        """Return the keys that the arguments of a load ask for, or None. Raises InvalidArgument."""
+        """Return the keys for the arguments of a load, None without a field. Raises InvalidArgument."""
         known = on_conflict is None or (isinstance(on_conflict, str) and on_conflict in ON_CONFLICT)
         if not known:
             raise InvalidArgument(f"on_conflict is one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
@@ -118,8 +118,8 @@ class DocumentKeys:
                 known.add(key)
             elif self._on_conflict == "error":
                 raise document.error(
-                    f"the corpus, or this load, already has a document whose {self.field} is {key!r}; "
-                    "on_conflict is skip or replace to load the others"
+                    f"the corpus, or this load, already has a document whose {self.field} is {key!r}; use "
+                    "on_conflict skip to leave it out, or replace to remove the earlier one"
                 )
             elif self._on_conflict == "skip":
                 self.duplicates += 1
