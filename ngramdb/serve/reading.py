@@ -19,8 +19,8 @@ from ngramdb.serve.limits import Limits
 from ngramdb.serve.problems import Problem
 from ngramdb.serve.questions import QUESTIONS, Asked, Planned
 
-#: Matches that are marked in a document, and the tokens to their left by which they are found in it.
-MOST_MARKS, MARK_CONTEXT = 1000, 8
+#: Matches that are marked in a document.
+MOST_MARKS = 1000
 VERSION_COLUMNS = ("version", "created", "documents", "tokens", "current", "kept_as")
 REMOVAL_COLUMNS = ("version", "created", "documents", "tokens", "reason", "restored")
 
@@ -78,7 +78,9 @@ class Reader:
         return page
 
     def document(self, named: Named, version: int | None, doc_id: int, given: Given, work: Interrupt) -> Page:
-        """One document, and where in its text an n-gram stands: `matches`, pairs of characters.
+        """One document, and where in its text an n-gram stands.
+
+        `matches` are pairs of characters, `positions` the tokens that these begin in.
 
         Raises
         ------
@@ -93,10 +95,12 @@ class Reader:
         _tell(page, named, version, statement)
         if any(given[name] is not None for name in ("q", "ids", "pattern")):
             lines = Statement("KWIC", "KWIC").pattern(questions.pattern_of(given))
-            lines.source(named.corpus, version).where(f"doc_id = {doc_id}").number("WINDOW", MARK_CONTEXT)
+            lines.source(named.corpus, version).where(f"doc_id = {doc_id}")
             found = connection.ask(lines.number("LIMIT", MOST_MARKS).text, lines.values, work=work)
-            text = dict(zip(page.columns, page.rows[0], strict=True)).get("text")
-            page.facts["matches"] = _places(text if isinstance(text, str) else "", found)
+            with found:
+                known = [(position, place) for position, place in found.places or () if place is not None]
+            page.facts["matches"] = [place for _, place in known]
+            page.facts["positions"] = [position for position, _ in known]
         return page
 
     # ---- what there is ----------------------------------------------------------------------------------
@@ -203,17 +207,3 @@ def _in_own_words() -> Iterator[None]:
         if error.text is not None and ":_1" in error.text:
             error.place(None, None, None)
         raise
-
-
-def _places(text: str, lines: Result) -> list[tuple[int, int]]:
-    """Where the lines of a concordance stand in their document: each is found by what is to its left."""
-    left, match = lines.columns.index("left"), lines.columns.index("match")
-    places: list[tuple[int, int]] = []
-    at = 0
-    for line in lines:
-        start = text.find(line[left] + line[match], at)
-        if start >= 0:
-            first = start + len(line[left])
-            places.append((first, first + len(line[match])))
-            at = start
-    return places

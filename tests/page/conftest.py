@@ -37,6 +37,12 @@ PICTURES = Path(os.environ.get("NGRAMDB_PICTURES") or Path(__file__).parents[2] 
 PATIENCE_MS = 10_000
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script>'
 
+#: Whatever stands to the left of a word here stands to the left of it elsewhere, too.
+SONG = (
+    "𝄞 oh when the saints go marching in, i want to be in that number, oh when the saints go marching in. "
+    * 4
+)
+
 SENTENCES = (
     "the climate of the city is mild in spring",
     "climate change is a matter of policy",
@@ -60,6 +66,12 @@ def documents() -> Iterator[dict[str, Any]]:
     yield {"text": f"climate {HOSTILE} change", "title": HOSTILE, "year": 2020, "source": "web"}
 
 
+@pytest.fixture
+def song() -> str:
+    """The one text of the corpus `songs`."""
+    return SONG
+
+
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with three corpora: one of the first's documents is removed, the last has sub-words."""
@@ -70,6 +82,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         reports.delete("title = 'Report 3'", reason="asked for by its author")
         small = connection.create_corpus("small corpus")
         small.append([{"text": "climate change and other weather", "year": 1999}])
+        connection.create_corpus("songs").append([{"text": SONG}])
         tokenizer = write_tokenizer(path.parent / "tokenizer.json")
         pieces = connection.create_corpus("pieces", tokenizer=tokenizer)
         pieces.append(

@@ -52,6 +52,19 @@ def test_words_are_found_by_keys_alone(visitor: Any, database: Path) -> None:
     visitor.picture("document")
 
 
+def test_all_matches_of_a_document_are_marked(visitor: Any, database: Path, song: str) -> None:
+    position = expected(database, 'KWIC "saints" FROM songs')[5][1]
+    page = visitor.open(link(corpus="songs", q="saints", view="document", doc=0, position=position))
+    page.wait_for_selector("mark.here")
+    marks = page.locator("article.text mark").evaluate_all(
+        "all => all.map(mark => { const before = document.createRange();"
+        " before.selectNodeContents(mark.closest('article')); before.setEndBefore(mark);"
+        " return [before.toString(), mark.textContent]; })"
+    )
+    assert marks == [[song[: at.start()], "saints"] for at in re.finditer("saints", song)]
+    assert page.evaluate("[...document.querySelectorAll('mark')].findIndex(one => one.matches('.here'))") == 5
+
+
 def test_every_line_of_a_concordance_is_one_of_the_answer(visitor: Any, database: Path) -> None:
     page = visitor.open(link(corpus="reports", q="trees", order="right"))
     shown = [

@@ -246,13 +246,17 @@ class Finder:
             return self._variants(pattern, windows)
         if isinstance(pattern, TokenPattern):
             return self._tokens(pattern, windows)
+        # What may reach out of a window is looked for in the whole documents, and in no others.
+        within = None if windows is None else self._documents_in(windows)
         if isinstance(pattern, StoredWords):
             docs = self._texts.candidates(pattern)
-            if windows is not None:
-                docs = intersect(docs, self._documents_in(windows))
-            found = Occurrences(*self._texts.find(pattern, docs))
+            found = Occurrences(
+                *self._texts.find(pattern, docs if within is None else intersect(docs, within))
+            )
+        elif isinstance(pattern, Gapped):
+            found = self._gapped(pattern, within)
         else:
-            found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
+            found = self._stored(pattern, within)
         return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
 
     def within(self, pattern: Pattern, documents: DocSet | None) -> Occurrences:
@@ -351,8 +355,8 @@ class Finder:
             return Occurrences(*self._programs.words(pattern, ranges))
         return Occurrences(*self._programs.find(pattern, ranges))
 
-    def _gapped(self, pattern: Gapped) -> Occurrences:
-        parts = self._parts(pattern)
+    def _gapped(self, pattern: Gapped, within: Docs | None) -> Occurrences:
+        parts = self._parts(pattern, within)
         found = parts[-1]
         for (low, high), before in zip(reversed(pattern.gaps), reversed(parts[:-1]), strict=True):
             if not len(found) or not len(before):
@@ -366,11 +370,12 @@ class Finder:
             found = Occurrences(before.starts[matching], ends[matching])
         return found
 
-    def _parts(self, pattern: Gapped) -> list[Occurrences]:
+    def _parts(self, pattern: Gapped, within: Docs | None) -> list[Occurrences]:
         """The occurrences of the parts, of all but the rarest only those that can belong to one of it."""
+        reach = None if within is None else self.windows_of(within)
         bounds = [self.bound(part) for part in pattern.parts]
         seed = bounds.index(min(bounds))
-        parts: dict[int, Occurrences] = {seed: self.occurrences(pattern.parts[seed])}
+        parts: dict[int, Occurrences] = {seed: self.occurrences(pattern.parts[seed], reach)}
         # Each part limits its neighbour.
         for i in range(seed + 1, len(bounds)):
             low, high = pattern.gaps[i - 1]
@@ -403,13 +408,13 @@ class Finder:
         # A token that stands in a text has a byte of it at least; a match may stand between two tokens.
         return 1, 2 + len(part.text.encode())
 
-    def _stored(self, pattern: StoredText) -> Occurrences:
-        starts, stops, cuts = self._texts.find(pattern, self._candidates(pattern))
+    def _stored(self, pattern: StoredText, within: Docs | None) -> Occurrences:
+        starts, stops, cuts = self._texts.find(pattern, self._candidates(pattern, within))
         return Occurrences(starts, stops, cuts if self.cutting else None)
 
-    def _candidates(self, pattern: StoredText) -> Docs:
-        """The documents that can contain the string."""
-        candidates: Docs | None = None
+    def _candidates(self, pattern: StoredText, within: Docs | None = None) -> Docs:
+        """The documents that can contain the string, of all or of these."""
+        candidates = within
         for clause in sorted(pattern.needs, key=lambda clause: sum(map(self.bound, clause))):
             if candidates is None:
                 candidates = reduce(unite, map(self.documents, clause), NO_POSITIONS)

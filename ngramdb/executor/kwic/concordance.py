@@ -33,7 +33,7 @@ from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import documents_of
 from ngramdb.executor.questions.ordering import in_order as documents_in_order
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
-from ngramdb.executor.results.result import ColumnType, Result, Row, batched
+from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.plan import (
     BY_FIELDS,
@@ -149,10 +149,22 @@ class SegmentLines:
         for some in in_batches([chosen]):
             yield from self.batch(some)
 
-    def batch(self, chosen: IntArray) -> list[Row]:
-        """Like `rows`, all at once: each document is read once, whatever the order."""
+    def text_places(self, chosen: IntArray) -> Iterator[TextPlace]:
+        """Where the matches of these lines (ascending) stand in their documents' texts."""
+        for some in in_batches([chosen]):
+            for i, line in enumerate(self._lines(some)[1]):
+                if i % BATCH_LINES == 0:
+                    interrupts.check()
+                yield line.start, self._shown_by.place(line)
+
+    @property
+    def _shown_by(self) -> Contexts:
         if self._contexts is None:
             self._contexts = contexts_of(self.segment, self._display)
+        return self._contexts
+
+    def _lines(self, chosen: IntArray) -> tuple[Docs, list[Line]]:
+        """The documents of these lines, and the lines as they are shown."""
         part = self.occurrences[chosen]
         documents = self.segment.index.documents_at(part.starts)
         first, _ = self.segment.index.document_bounds(documents)
@@ -162,13 +174,17 @@ class SegmentLines:
         columns = (documents, starts, stops, self._ordinals(chosen), before, after)
         places = zip(*(column.tolist() for column in columns), strict=True)
         cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
-        lines = [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
+        return documents, [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
+
+    def batch(self, chosen: IntArray) -> list[Row]:
+        """Like `rows`, all at once: each document is read once, whatever the order."""
+        documents, lines = self._lines(chosen)
         shown: dict[int, Shown] = {}
         # Neighbouring texts lie in the same compressed frame.
         for i, k in enumerate(np.argsort(documents, kind="stable").tolist()):
             if i % BATCH_LINES == 0:
                 interrupts.check()
-            shown[k] = self._contexts.show(lines[k])
+            shown[k] = self._shown_by.show(lines[k])
         doc_ids, beside = self.segment.doc_ids(documents).tolist(), self._beside(documents)
         return [
             (doc_id, line.start, *shown[k], *beside.get(line.document, ()))
@@ -256,7 +272,19 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
         types=types,
     )
     result.found = total > 0
+    if plan.order == BY_PLACE and not plan.descending:
+        result.places = _text_places(parts, plan.offset, stop)
     return result
+
+
+def _text_places(parts: Sequence[SegmentLines], start: int, stop: int) -> Iterator[TextPlace]:
+    """Where the matches of lines `start … stop` stand in their documents' texts."""
+    position = 0
+    for part in parts:
+        first, last = max(start - position, 0), min(stop - position, len(part))
+        position += len(part)
+        if first < last:
+            yield from part.text_places(np.arange(first, last))
 
 
 def lines_of(plan: Concordance) -> list[SegmentLines]:

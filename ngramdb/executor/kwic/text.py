@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from ngramdb.executor.conditions.stored_text import solid, token_places
 from ngramdb.executor.conditions.text_search import Sought, places_in_tokens
+from ngramdb.executor.kwic.shown_places import ShownPlaces
+from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.marks import whole_start, whole_stop
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
@@ -86,6 +88,14 @@ class Contexts(ABC):
     def show(self, line: Line) -> Shown:
         """The three pieces of text."""
 
+    @abstractmethod
+    def place(self, line: Line) -> tuple[int, int] | None:
+        """Where the match stands in the document's text as DOCS shows it: characters [start, stop).
+
+        None where the text has other tokens now than when it was loaded, so that the place is not known.
+        Lines are given in the order of the text. Cost: a pass over the text for each document.
+        """
+
     def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
         """The tokens of match and contexts, and where among them the match starts and stops.
 
@@ -109,6 +119,19 @@ def contexts_of(segment: Segment, display: Display) -> Contexts:
 class DecodedContexts(Contexts):
     """Tokens as the tokenizer shows them: token ids, or a tokenizer that changes what it reads."""
 
+    def __init__(self, segment: Segment, display: Display) -> None:
+        super().__init__(segment, display)
+        self._text: tuple[int, str] = (-1, "")
+
+    def place(self, line: Line) -> tuple[int, int] | None:
+        """As for all; the cost is that of decoding all that stands before the match."""
+        if self._text[0] != line.document:
+            shown = document_text(self._segment, line.document, self._tokenizer)
+            self._text = (line.document, shown)
+        left, match, _ = self.show(line._replace(before=line.start, after=0))
+        start, stop = len(left), len(left) + len(match)
+        return (start, stop) if self._text[1][start:stop] == match else None
+
     def show(self, line: Line) -> Shown:
         ids, start, stop = self._ids(line)
         whole = self._tokenizer.decode(ids)
@@ -129,6 +152,22 @@ class SpelledContexts(Contexts):
     def __init__(self, segment: Segment, display: Display) -> None:
         super().__init__(segment, display)
         self._joining: dict[int, bool] = {}
+        # The document of the last place, a token of it, and the bytes before that.
+        self._document, self._token, self._n_bytes = -1, 0, 0
+        self._places = ShownPlaces(b"")
+
+    def place(self, line: Line) -> tuple[int, int]:
+        """As for all."""
+        ids = self._segment.document(line.document)
+        if self._document != line.document:
+            self._places = ShownPlaces(self._spelled(ids))
+            self._document, self._token, self._n_bytes = line.document, 0, 0
+        self._n_bytes += len(self._spelled(ids[self._token : line.start]))
+        self._token = line.start
+        tokens = ids[line.start : line.stop]
+        match = self._spelled(tokens)
+        within = self._within(line, match, tokens)
+        return self._places.of_bytes(self._n_bytes + within.start, self._n_bytes + within.stop)
 
     def show(self, line: Line) -> Shown:
         ids, start, stop = self._ids(line, AROUND)
@@ -137,17 +176,20 @@ class SpelledContexts(Contexts):
         # Read only if a character may be cut: spelling takes most of the time of a line.
         ahead = self._spelled(ids[:first]) if left >= BEYOND_ASCII else b""
         behind = self._spelled(ids[last:]) if self._may_join(ids[last : last + 1]) else b""
+        place = self._within(line, match, ids[start:stop])
+        left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
+        return Shown(_whole_after(ahead, left), _text(match), _whole_before(right, behind))
+
+    def _within(self, line: Line, content: bytes, ids: NDArray[np.uint32]) -> slice:
+        """Which bytes of its tokens are the match."""
         if self._sought is not None:
             # The string begins in the first token. Of the places that do, some may end before the last one:
             # those of the lines before this one.
-            first_ends = len(self._spelled(ids[start : start + 1]))
-            places = places_in_tokens(self._sought, match, first_ends, 0)
-            for place in islice(places, line.nth, line.nth + 1):
-                left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
-        elif line.cuts is not None:
-            place = slice(line.cuts[0], len(match) - line.cuts[1])
-            left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
-        return Shown(_whole_after(ahead, left), _text(match), _whole_before(right, behind))
+            first_ends = len(self._spelled(ids[:1]))
+            places = places_in_tokens(self._sought, content, first_ends, 0)
+            return next(islice(places, line.nth, None), slice(0, len(content)))
+        before, after = line.cuts or (0, 0)
+        return slice(before, len(content) - after)
 
     def _may_join(self, token: NDArray[np.uint32]) -> bool:
         """Return False for a token that begins with an ASCII character, and for none."""
@@ -186,11 +228,29 @@ class StoredContexts(Contexts):
         # The documents read last, since lines sorted by their contexts come back to the same ones.
         self._recent: OrderedDict[int, Words | None] = OrderedDict()
         self._n_recent_tokens = 0
+        # The document of the last place, and the places in it.
+        self._placed: tuple[int, ShownPlaces] = (-1, ShownPlaces(b""))
 
     def show(self, line: Line) -> Shown:
         words = self._words(line.document)
         if words is None:
             return self._decoded.show(line)
+        text, (begin, start, stop, end) = words.text, self._bounds(line, words)
+        return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
+
+    def place(self, line: Line) -> tuple[int, int] | None:
+        """As for all."""
+        words = self._words(line.document)
+        if words is None:
+            return self._decoded.place(line)
+        if self._placed[0] != line.document:
+            content = words.text.encode("utf-8", "surrogateescape")
+            self._placed = (line.document, ShownPlaces(content))
+        _, start, stop, _ = self._bounds(line, words)
+        return self._placed[1].of_characters(start, stop)
+
+    def _bounds(self, line: Line, words: Words) -> tuple[int, int, int, int]:
+        """In characters of the stored text: where the line begins, the match starts and stops, it ends."""
         text = words.text
         if not len(
             words.starts
@@ -199,12 +259,12 @@ class StoredContexts(Contexts):
                 start, stop = line.cuts[0], len(text) - line.cuts[1]
             else:
                 start, stop = self._match(words, min(line.nth, len(words.matches) - 1))
-            return Shown(*(_shown(part) for part in (text[:start], text[start:stop], text[stop:])))
+            return 0, start, stop, len(text)
         start, stop = int(words.starts[line.start]), int(words.stops[line.stop - 1])
         if self._sought is not None:
-            same = np.flatnonzero(words.first == line.start)
-            if line.nth < len(same):
-                start, stop = self._match(words, int(same[line.nth]))
+            first, last = np.searchsorted(words.first, [line.start, line.start + 1]).tolist()
+            if line.nth < last - first:
+                start, stop = self._match(words, first + line.nth)
         elif line.cuts is not None:
             start, stop = start + line.cuts[0], stop - line.cuts[1]
         elif self._tokenizer.has_places and start < stop:
@@ -216,9 +276,7 @@ class StoredContexts(Contexts):
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
         begin, end = min(whole_start(text, begin), start), max(whole_stop(text, end), stop)
-        if self._bare:
-            begin, end = start, stop
-        return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
+        return (start, start, stop, stop) if self._bare else (begin, start, stop, end)
 
     def _match(self, words: Words, number: int) -> tuple[int, int]:
         """The characters of a match, if there is one."""

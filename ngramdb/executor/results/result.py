@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 # What is known of a column's values beforehand: a type, or None where only the values show it.
 ColumnType = type | None
+# The token that a match begins in, and where the match stands in its document's text as DOCS shows it:
+# characters [start, stop), None where that is not known.
+TextPlace = tuple[int, tuple[int, int] | None]
 
 # Rows that `repr` and notebooks show.
 SHOWN_ROWS = 20
@@ -83,6 +86,8 @@ class Result:
         self.cautions: tuple[Any, ...] = ()
         # The text of an answer that is one text, while it is made: an alternative to reading the rows.
         self.pieces: Iterator[str] | None = None
+        # Where the lines of a concordance in the order of the text stand: an alternative to reading the rows.
+        self.places: Iterator[TextPlace] | None = None
         self._batches: Iterator[list[Row]] | None = iter(batches)
         self._buffer: list[Row] = []
         self._next = 0
@@ -158,6 +163,7 @@ class Result:
 
     def _end(self) -> None:
         act, self._at_end = self._at_end, None
+        self.places = None
         if act is not None:
             act()
 
@@ -231,6 +237,7 @@ class Result:
         return {
             **self.__dict__,
             "pieces": None,
+            "places": None,
             "_at_end": None,
             "_batches": None,
             "_buffer": self._buffer[self._next :],
@@ -361,4 +368,6 @@ def supervised(result: Result, work: Interrupt, at_end: Callable[[], object] | N
     result._work, result._at_end = work, at_end
     if result.pieces is not None:
         result.pieces = under(work, result.pieces)
+    if result.places is not None:
+        result.places = under(work, result.places)
     return result

@@ -113,6 +113,20 @@ export async function tokens(corpus, text, signal) {
   return (await response.json()).tokens;
 }
 
+// A document: an answer of one row, and of a pattern's matches in its text (of none without one) the characters,
+// half-open, and the tokens that they begin in. A document that is not there is an answer without rows.
+export async function documentOf(corpus, version, number, pattern, signal) {
+  const path = below(corpus, `${version ? `/@${version}` : ""}/documents/${number}`);
+  const body = JSON.stringify(pattern ? { pattern } : {});
+  try {
+    const said = await (await ask(path, { signal, method: "POST", headers: { "Content-Type": "application/json" }, body })).json();
+    return { ...answer(said), matches: said.matches ?? null, positions: said.positions ?? [] };
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    return { ...answer({}), matches: null, positions: [] };
+  }
+}
+
 // Counts by a field or by periods of it: an answer, with the statement that counted.
 export async function frequency(corpus, version, wanted, signal) {
   const given = Object.entries({ ...wanted, limit: wanted.limit ?? MOST_ROWS }).filter(([, value]) => value !== undefined && value !== "" && value !== false);

@@ -1,6 +1,6 @@
 // One document, with all that was looked for marked in its text.
 
-import { query } from "../api.js";
+import { documentOf } from "../api.js";
 import { h, say } from "../dom.js";
 import { cell, plural } from "../format.js";
 import { note, panel } from "../panel.js";
@@ -8,41 +8,37 @@ import { ran } from "../ran.js";
 import { join } from "../sql.js";
 import { understood } from "./search.js";
 
-// Marks that are made at most: more help nobody, and slow the page down.
-const MOST_MARKS = 1000;
-
 export async function show(ctx) {
   const info = await ctx.info();
   const doc = /^\d+$/.test(ctx.state.doc ?? "") ? Number(ctx.state.doc) : null;
   if (doc === null) return note("Which document? The address has no number.");
   const search = understood(ctx, info);
   const statement = join(`DOCS WHERE doc_id = ${doc}`, ctx.from);
-  // The context tells equal matches apart, and the three texts of a line are a piece of the document as it stands.
-  const places = search.pattern && join("KWIC", search.pattern, `WHERE doc_id = ${doc}`, "WINDOW 8", `LIMIT ${MOST_MARKS}`, ctx.from);
+  const places = search.pattern && join("KWIC", search.pattern, `WHERE doc_id = ${doc}`, ctx.from);
   ctx.title(`Document ${doc}`);
   const back = ctx.state.q ? ctx.href({ view: null, doc: null, position: null }) : ctx.href({ view: null, doc: null, position: null, q: `doc_id = ${doc}` });
   return [
     h("p", { class: "row" }, h("a", { href: back }, "← Results")),
     h("h1", {}, `Document ${doc}`),
     panel(ctx, "Reading the document", async (signal) => {
-      const [found, lines] = await Promise.all([query(statement, { signal }), places ? query(places, { signal }) : null]);
+      const found = await documentOf(ctx.corpus, ctx.version, doc, search.pattern, signal);
       if (!found.rows.length) return note(`There is no document ${doc} in ${ctx.corpus}${ctx.version ? ` at version ${ctx.version}` : ""}.`);
-      return body(ctx, found, lines);
+      return body(ctx, found);
     }),
     ran(ctx, statement, places),
   ];
 }
 
-function body(ctx, found, lines) {
+function body(ctx, found) {
   const row = found.rows[0];
   const at = (name) => found.columns.indexOf(name);
   const text = String(row[at("text")] ?? "");
-  const marks = lines ? spans(text, lines) : [];
+  const marks = spans(text, found);
   const article = h("article", { class: "text", dir: "auto", tabindex: "0", "aria-label": "Text of the document" }, marked(text, marks));
   const walk = matches(article, marks, Number(ctx.state.position));
   return [
     h("dl", { class: "facts" }, found.columns.map((name, column) => (column === at("text") || row[column] === null ? null : [h("dt", {}, name), h("dd", { dir: "auto" }, link(cell(row[column])))]))),
-    lines && walk,
+    found.matches && walk,
     article,
   ];
 }
@@ -50,19 +46,11 @@ function body(ctx, found, lines) {
 // An address of the web is shown as a link, and opened without telling where from; any other scheme stays a text.
 const link = (value) => (/^https?:\/\/\S+$/i.test(value) ? h("a", { href: value, rel: "noreferrer noopener nofollow", target: "_blank" }, value) : value);
 
-// Half-open ranges of the matches in the text, found one after the other.
-function spans(text, { columns, rows }) {
-  const [position, left, match, right] = ["position", "left", "match", "right"].map((name) => columns.indexOf(name));
-  const found = [];
-  let from = 0;
-  for (const row of [...rows].sort((one, other) => one[position] - other[position])) {
-    const place = text.indexOf(row[left] + row[match] + row[right], from);
-    if (place < 0) continue;
-    const start = place + row[left].length;
-    found.push({ start, stop: start + row[match].length, position: row[position] });
-    from = place + (row[left].length || row[right].length ? 0 : 1);
-  }
-  return found;
+// Half-open ranges of the matches in the text. The server counts characters, and texts here have UTF-16 units.
+function spans(text, { matches, positions }) {
+  const units = [0];
+  for (const character of text) units.push(units.at(-1) + character.length);
+  return (matches ?? []).map(([start, stop], at) => ({ start: units[start], stop: units[stop], position: positions[at] }));
 }
 
 function marked(text, marks) {
