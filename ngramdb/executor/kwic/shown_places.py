@@ -12,7 +12,8 @@ SHOWN_BYTE = len(r"\xff")
 class ShownPlaces:
     """Converts places in a stored text, given in bytes or in characters.
 
-    Cost: a pass over the text; then a search for each place. Memory: 16 bytes a character, unless all are ASCII.
+    Cost: a pass over the text; then a search for each place. Memory: 16 bytes a
+    character, unless all are ASCII.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -33,7 +34,7 @@ class ShownPlaces:
         return int(self._shown_before[start]), int(self._shown_before[stop])
 
     def of_bytes(self, start: int, stop: int) -> tuple[int, int]:
-        """The shown characters of the bytes [start, stop), those in full that only some of the bytes are in."""
+        """The shown characters that the bytes [start, stop) are in, each one in full."""
         if self._is_ascii:
             return start, stop
         first = int(np.searchsorted(self._bytes_before, start, side="right")) - 1

@@ -30,7 +30,7 @@ def db() -> ngramdb.Connection:
 
 @pytest.mark.parametrize("corpus", ["plain", "small"])
 @pytest.mark.parametrize("statement", STATEMENTS)
-@pytest.mark.parametrize("pattern", ['"THE" MATCH TEXT IGNORE CASE', '"he" MATCH TEXT', '"e w" MATCH TEXT'])
+@pytest.mark.parametrize("pattern", ['"THE" MATCH TEXT IGNORE CASE', '"he" MATCH TEXT', '"s w" MATCH TEXT'])
 def test_texts_of_other_documents_are_not_read(
     db: ngramdb.Connection, monkeypatch: pytest.MonkeyPatch, corpus: str, statement: str, pattern: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_texts_of_other_documents_are_not_read(
 
         monkeypatch.setattr(TextMatches, name, seen)
     assert db.execute(f"{statement.format(pattern)} FROM {corpus}").fetchall()
-    assert read == {7} or (read == set() and '"e w"' not in pattern)
+    assert read == {7} or (read == set() and '"s w"' not in pattern)
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)

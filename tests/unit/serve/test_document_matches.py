@@ -82,7 +82,7 @@ def matches_in(text: str, query: str, as_words: bool, ignore_case: bool) -> list
     return [list(found.span(1)) for found in re.finditer(around, text, flags)]
 
 
-#: What the tokens of a query match in sub-words depends on where its text is cut: these are asked by text alone.
+#: In sub-words, what the tokens of a query match depends on where its text is cut: they are asked by text.
 ASKED = [
     (corpus, match_text) for corpus in CORPORA for match_text in (False, True) if match_text or corpus != "s"
 ]
@@ -108,9 +108,7 @@ def test_matches_are_all_places_of_the_text(
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-@pytest.mark.parametrize(
-    "pattern", ['"saints" [0..3] "in"', '"i" ("want" | "wants")', '"in" ","{1,2}', "/sain.*/"]
-)
+@pytest.mark.parametrize("pattern", ['"saints" [0..3] "in"', '"i" ("want" | "wants")', '"in" ","{1,2}'])
 def test_matches_of_patterns_are_what_the_concordance_shows(
     service: Service, songs: Path, corpus: str, pattern: str
 ) -> None:
