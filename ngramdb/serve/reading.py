@@ -78,7 +78,7 @@ class Reader:
         return page
 
     def document(self, named: Named, version: int | None, doc_id: int, given: Given, work: Interrupt) -> Page:
-        """One document, and where in its text an n-gram stands.
+        """Return one document, and the places of a pattern in its text.
 
         `matches` are pairs of characters, `positions` the tokens that these begin in.
 

@@ -150,7 +150,7 @@ class SegmentLines:
             yield from self.batch(some)
 
     def text_places(self, chosen: IntArray) -> Iterator[TextPlace]:
-        """Where the matches of these lines (ascending) stand in their documents' texts."""
+        """Yield the places of these lines' matches (ascending) in their documents' texts."""
         for some in in_batches([chosen]):
             for i, line in enumerate(self._lines(some)[1]):
                 if i % BATCH_LINES == 0:
@@ -278,7 +278,7 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
 
 
 def _text_places(parts: Sequence[SegmentLines], start: int, stop: int) -> Iterator[TextPlace]:
-    """Where the matches of lines `start … stop` stand in their documents' texts."""
+    """Yield the places of the lines `start … stop` in their documents' texts."""
     position = 0
     for part in parts:
         first, last = max(start - position, 0), min(stop - position, len(part))

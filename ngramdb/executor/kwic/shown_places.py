@@ -1,4 +1,4 @@
-"""Where parts of a document's stored text stand in the text that is shown of it."""
+"""Places of a document's stored text, converted to places of the text that is shown."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ class Contexts(ABC):
 
     @abstractmethod
     def place(self, line: Line) -> tuple[int, int] | None:
-        """Where the match stands in the document's text as DOCS shows it: characters [start, stop).
+        """Return the match's characters [start, stop) in the document's text as DOCS shows it.
 
-        None where the text has other tokens now than when it was loaded, so that the place is not known.
-        Lines are given in the order of the text. Cost: a pass over the text for each document.
+        The result is None if the text now has other tokens than when it was loaded. Callers pass lines in the
+        order of the text. Cost: a pass over the text for each document.
         """
 
     def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
@@ -124,7 +124,7 @@ class DecodedContexts(Contexts):
         self._text: tuple[int, str] = (-1, "")
 
     def place(self, line: Line) -> tuple[int, int] | None:
-        """As for all; the cost is that of decoding all that stands before the match."""
+        """Return the match's characters; the cost is that of decoding everything before the match."""
         if self._text[0] != line.document:
             shown = document_text(self._segment, line.document, self._tokenizer)
             self._text = (line.document, shown)
@@ -157,7 +157,7 @@ class SpelledContexts(Contexts):
         self._places = ShownPlaces(b"")
 
     def place(self, line: Line) -> tuple[int, int]:
-        """As for all."""
+        """Return the match's characters."""
         ids = self._segment.document(line.document)
         if self._document != line.document:
             self._places = ShownPlaces(self._spelled(ids))
@@ -181,7 +181,7 @@ class SpelledContexts(Contexts):
         return Shown(_whole_after(ahead, left), _text(match), _whole_before(right, behind))
 
     def _within(self, line: Line, content: bytes, ids: NDArray[np.uint32]) -> slice:
-        """Which bytes of its tokens are the match."""
+        """Return the part of its tokens' bytes that is the match."""
         if self._sought is not None:
             # The string begins in the first token. Of the places that do, some may end before the last one:
             # those of the lines before this one.
@@ -239,7 +239,7 @@ class StoredContexts(Contexts):
         return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
 
     def place(self, line: Line) -> tuple[int, int] | None:
-        """As for all."""
+        """Return the match's characters."""
         words = self._words(line.document)
         if words is None:
             return self._decoded.place(line)
@@ -250,7 +250,7 @@ class StoredContexts(Contexts):
         return self._placed[1].of_characters(start, stop)
 
     def _bounds(self, line: Line, words: Words) -> tuple[int, int, int, int]:
-        """In characters of the stored text: where the line begins, the match starts and stops, it ends."""
+        """Return the characters of the stored text that bound a line and its match: begin, start, stop, end."""
         text = words.text
         if not len(
             words.starts

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 # What is known of a column's values beforehand: a type, or None where only the values show it.
 ColumnType = type | None
-# The token that a match begins in, and where the match stands in its document's text as DOCS shows it:
-# characters [start, stop), None where that is not known.
+# The token that a match begins in, and the match's characters [start, stop) in its document's text as DOCS
+# shows it, None if they are unknown.
 TextPlace = tuple[int, tuple[int, int] | None]
 
 # Rows that `repr` and notebooks show.
@@ -86,7 +86,7 @@ class Result:
         self.cautions: tuple[Any, ...] = ()
         # The text of an answer that is one text, while it is made: an alternative to reading the rows.
         self.pieces: Iterator[str] | None = None
-        # Where the lines of a concordance in the order of the text stand: an alternative to reading the rows.
+        # The places of a concordance's lines in the order of the text: an alternative to reading the rows.
         self.places: Iterator[TextPlace] | None = None
         self._batches: Iterator[list[Row]] | None = iter(batches)
         self._buffer: list[Row] = []

@@ -1,4 +1,4 @@
-"""Where a document's matches stand in its text, against a search of the text itself."""
+"""The places of a document's matches, compared with a search of its text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def answered(service: Service, corpus: str, number: int, **given: str) -> dict[s
 
 
 def matches_in(text: str, query: str, as_words: bool, ignore_case: bool) -> list[list[int]]:
-    """Where a text has a string, overlapping places too; as words, where white space is around it."""
+    """Return the spans of a string in a text, overlapping ones too; as words, only those with space around."""
     sought = r"\s+".join(map(re.escape, query.split(" "))) if as_words else re.escape(query)
     around = rf"(?<!\S)(?=({sought})(?!\S))" if as_words else f"(?=({sought}))"
     flags = re.IGNORECASE if ignore_case else 0
