@@ -37,7 +37,7 @@ PICTURES = Path(os.environ.get("NGRAMDB_PICTURES") or Path(__file__).parents[2] 
 PATIENCE_MS = 10_000
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script>'
 
-#: The same words repeat, so that the context of a match does not tell its place.
+#: The same words repeat, so that several matches have the same context.
 SONG = (
     "𝄞 oh when the saints go marching in, i want to be in that number, oh when the saints go marching in. "
     * 4

@@ -246,7 +246,7 @@ class Finder:
             return self._variants(pattern, windows)
         if isinstance(pattern, TokenPattern):
             return self._tokens(pattern, windows)
-        # What may reach out of a window is looked for in the whole documents, and in no others.
+        # A match may reach beyond its window: whole documents are searched, only those of the windows.
         within = None if windows is None else self._documents_in(windows)
         if isinstance(pattern, StoredWords):
             docs = self._texts.candidates(pattern)

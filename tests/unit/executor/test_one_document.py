@@ -1,4 +1,4 @@
-"""A pattern that is asked of a few documents is looked for in these alone."""
+"""Statements limited to one document search no other document for their pattern."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def matches_in(text: str, query: str, as_words: bool, ignore_case: bool) -> list
     return [list(found.span(1)) for found in re.finditer(around, text, flags)]
 
 
-#: In sub-words, what the tokens of a query match depends on where its text is cut: they are asked by text.
+#: Sub-words of a query differ from those of the text, so that only MATCH TEXT finds every place.
 ASKED = [
     (corpus, match_text) for corpus in CORPORA for match_text in (False, True) if match_text or corpus != "s"
 ]
