@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ngramdb.language import guesses, habits, syntax
-from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
+from ngramdb.language.situation import CLAUSE_HEADS, MAX_QUOTED, Situation, quote
 from ngramdb.language.synonyms import nearest
 
 _QUOTES_RULE = "n-grams take double quotes, values single quotes"
@@ -150,7 +150,7 @@ def _pattern(situation: Situation) -> str | None:
     if situation.raw == "{" and situation.may_be("REPETITION_LITERAL"):
         return "a repetition is written {2}, {1,3} or {2,}"
     if situation.raw == "/" and (situation.may_be("GAP_LITERAL") or situation.may_be("REGEX_LITERAL")):
-        return "a regular expression stands between two slashes: /wom[ae]n/"
+        return _slash(situation)
     if situation.previous == "REGEX_LITERAL" and situation.raw.lower() == "i":
         return "letters' case is ignored by IGNORE CASE"
     if situation.raw in ("+", "?") and situation.may_be("REPETITION_LITERAL"):
@@ -160,6 +160,18 @@ def _pattern(situation: Situation) -> str | None:
     if situation.found.type == "VBAR" and situation.may_be("OR"):
         return 'alternatives stand in parentheses: ("a" | "b")'
     return None
+
+
+def _slash(situation: Situation) -> str:
+    """Why a slash begins no regular expression."""
+    line = situation.text[situation.found.stop :].partition("\n")[0]
+    inner, closing, _ = line.partition("/")
+    if not inner or not closing:
+        return "a regular expression stands between two slashes: /wom[ae]n/"
+    if situation.before and situation.before[-1].stop == situation.found.start:
+        return "a regular expression stands apart from what precedes it: write a blank before the slash"
+    shown = inner if inner.isprintable() and len(inner) <= MAX_QUOTED else "…"
+    return f"a slash before a number divides; an expression in a group is none: /({shown})/"
 
 
 def _tokens(low: str, high: str) -> str:

@@ -194,6 +194,12 @@ class Walk:
         if kind == scanner.WORD:
             return self._word(start, stop)
         raw = self._text[start:stop]
+        if raw == "*" and self._follows_part(start):
+            what = (
+                "* directly after a part is no repetition: write {0,} to repeat the part, or a blank before "
+                "* for any token"
+            )
+            raise Fault(what, start, stop)
         if kind in (scanner.PUNCTUATION, scanner.DIVISION, scanner.MARK):
             return Lexeme(self._syntax.punctuation[raw], start, stop)
         span = ast.Span(start, stop)
@@ -232,6 +238,11 @@ class Walk:
             # No terminal of the grammar, so it is refused with what was expected in its place.
             return Lexeme(kind, start, stop)
         raise diagnostics.broken(kind, self._text, start, stop)
+
+    def _follows_part(self, start: int) -> bool:
+        """Return True if the part of a pattern ends at `start`, where other languages repeat it."""
+        follows = bool(self._lexemes) and self._lexemes[-1].stop == start
+        return follows and "GAP_LITERAL" in self._state.choices()
 
     def _word(self, start: int, stop: int) -> Lexeme:
         raw = self._text[start:stop]

@@ -56,8 +56,8 @@ _SHAPES = (
     (SPACE, r"[\s\ufeff]+"),
     # A slash divides where a number or a parameter comes after it, and then what may come after a quotient.
     (DIVISION, rf"/(?={BLANKS}(?:\Z|{NUMBER_COMES}))"),
-    # A slash after a word, a number or a parenthesis, or before a blank, divides.
-    (REGEX, r"(?<![\w)\]`])/(?![\s/*])(?:[^/\\\n]|\\[^\n])+/"),
+    # So does a slash directly after a word, a number or a parenthesis.
+    (REGEX, r"(?<![\w)\]`])/(?![/*])(?:[^/\\\n]|\\[^\n])+/"),
     (COMMENT, r"--[^\n]*|/\*.*?\*/"),
     (OPEN_COMMENT, r"/\*.*"),
     (WORD, r"[^\W\d]\w*"),

@@ -99,8 +99,20 @@ def sole_variant(text: str, corpus: Corpus, exact: bool) -> Variants:
     return _variants(found, text, False, corpus.tokenizer, exact)
 
 
-def case_variants(text: str, choices: Iterable[IntArray], corpus: Corpus) -> Variants:
-    """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token."""
+def compared_texts(text: str, tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a text as `Tokenizer.matching` compares them; of words those that are unknown, too."""
+    if tokenizer.has_own_words:
+        return tokenizer.split(text)
+    return tokenizer.compared_texts(tokenizer.encode(text))
+
+
+def case_variants(
+    text: str, choices: Iterable[IntArray], corpus: Corpus, by_tokens: bool = False
+) -> Variants:
+    """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token.
+
+    `by_tokens` : plans show MATCH TOKENS, without which text would be compared
+    """
     paths = Paths(corpus)
     found = [ROOT]
     for n, tokens in enumerate(choices):
@@ -112,7 +124,7 @@ def case_variants(text: str, choices: Iterable[IntArray], corpus: Corpus) -> Var
             break
     pairs = [(tuple(paths.ids(path).tolist()), paths.count(path)) for path in found]
     variants = {ids: (1, count) for ids, count in pairs if count}
-    return _variants(variants, text, True, corpus.tokenizer, exact=True)
+    return _variants(variants, text, True, corpus.tokenizer, exact=True, by_tokens=by_tokens)
 
 
 def _limit(n: int, text: str) -> None:
@@ -130,11 +142,13 @@ def _variants(
     ignore_case: bool,
     tokenizer: Tokenizer,
     exact: bool,
+    by_tokens: bool = False,
 ) -> Variants:
     """Variants from {ids: (weight, count)}; `exact`: tokens were compared, not text."""
     ordered = sorted(found.items())
     grams = tuple(Gram(np.array(ids, dtype=np.int64), _shown_tokens(ids, tokenizer)) for ids, _ in ordered)
-    shown = show_text(text) + ("" if exact else " MATCH TEXT") + (" IGNORE CASE" if ignore_case else "")
+    shown = show_text(text) + (" MATCH TOKENS" if by_tokens else "" if exact else " MATCH TEXT")
+    shown += " IGNORE CASE" if ignore_case else ""
     return Variants(
         shown,
         grams,

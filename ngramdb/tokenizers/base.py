@@ -210,6 +210,15 @@ class Tokenizer(ABC):
 
         return vocabulary_of(self).matching(expression, ignore_case, ignore_diacritics)
 
+    def compared_texts(self, ids: npt.ArrayLike) -> list[str]:
+        """Return the texts of tokens as `matching` compares them; bytes that are no UTF-8 are surrogates.
+
+        Cost: a pass over the vocabulary's lengths; that of `matching` the first time.
+        """
+        from ngramdb.tokenizers.vocabulary import vocabulary_of
+
+        return vocabulary_of(self).texts(as_ids(ids))
+
     def may_match(self, expression: str, ignore_case: bool) -> bool:
         """Return True if a token of some document could match a valid expression as a whole."""
         return len(self.matching(expression, ignore_case, False)) > 0

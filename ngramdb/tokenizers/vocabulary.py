@@ -59,6 +59,12 @@ class Vocabulary:
             return self._without_marks().matching(shorter, ignore_case)
         return self._as_they_are().matching(expression, ignore_case)
 
+    def texts(self, ids: NDArray[np.uint32] | IntArray) -> list[str]:
+        """Return the texts of tokens, whose ids are below `n_words`."""
+        stops = np.cumsum(self._lengths)
+        bounds = zip((stops - self._lengths)[ids].tolist(), stops[ids].tolist(), strict=True)
+        return [self._texts[start:stop] for start, stop in bounds]
+
     def _as_they_are(self) -> Words:
         if self._plain is None:
             self._plain = Words(self._texts, self._lengths)

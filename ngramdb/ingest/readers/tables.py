@@ -38,6 +38,8 @@ _NUMBERS_LEFT_OUT = (
     "the integers of the table's pandas index are not loaded, since the index is unnamed; name it "
     "(`frame.index.name = 'id'`) to load them as a field"
 )
+# What other programs write between columns.
+_SEPARATOR = re.compile(r"[;|\t,]")
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024
 
@@ -224,9 +226,13 @@ def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:
 
 def _missing_column(schema: Any, wanted: str, label: str | None) -> LoadError:
     message = missing_field(wanted, tuple(_paths(schema)))
-    return LoadError(
-        message.replace("no field", "no column").replace("fields are", "columns are"), source=label
-    )
+    message = message.replace("no field", "no column").replace("fields are", "columns are")
+    if len(schema.names) == 1 and (mark := _SEPARATOR.search(schema.names[0])):
+        message += (
+            f"; {mark[0]!r} separates no columns here: save the table with commas between them (CSV), or "
+            "tabs (TSV)"
+        )
+    return LoadError(message, source=label)
 
 
 def _found_path(schema: Any, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ngramdb.errors import BindError, PlanError
@@ -18,6 +19,9 @@ OWN_FIELDS = {DOC_ID: "int64", "length": "int64"}
 
 # The documents' text, which DOCS has among its columns.
 TEXT = "text"
+
+# Tokens beside an occurrence as other concordancers write them.
+_BESIDE = re.compile(r"(?P<side>[lr])(?:eft|ight)?(?P<n>[1-9][0-9]?)?", re.IGNORECASE)
 
 # How types of columns are called where a value doesn't fit.
 TYPE_NAMES = {"int64": "number", "float64": "number", "string": "string", "bool": "boolean"}
@@ -187,7 +191,15 @@ def _unknown(
 ) -> BindError:
     inside = sorted(name for name in types if name.startswith(path + "."))
     hint = nearest(path, [*types, *OWN_FIELDS, *others])
-    if inside:
+    beside = _BESIDE.fullmatch(path)
+    if beside is not None:
+        side, where = ("LEFT", "before") if beside["side"] in "lL" else ("RIGHT", "after")
+        hint = None
+        message = (
+            f"no document has a field {path!r}; {side} {beside['n'] or 1} is a token {where} an occurrence, "
+            "in GROUP BY of COUNT and ORDER BY of KWIC"
+        )
+    elif inside:
         hint = inside[0]
         message = f"{path!r} is an object; its fields are {listing(inside)}"
     elif hint is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ngramdb.errors import PlanError
+from ngramdb.errors import BindError, PlanError
 from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
@@ -94,10 +94,22 @@ def _terms(scope: Scope, source: ast.Source | None, node: ast.Keywords) -> tuple
 def dispersion(scope: Scope, node: ast.Dispersion) -> plan.Plan:
     """Bind DISPERSION."""
     corpus = scope.corpus(node.source)
-    key = None if node.by is None else bound_field(scope, node.by, corpus)[0]
+    key = None if node.by is None else _parts_by(scope, node.by, corpus)
     if key == plan.FieldKey(DOC_ID, own=True):
         key = None  # each document is a part of its own, in a sum of corpora, too
     return plan.Spread(corpus, part(scope, "DISPERSION", node.what, node.where, corpus), key)
+
+
+def _parts_by(scope: Scope, node: ast.Field, corpus: Corpus) -> plan.FieldKey:
+    """The field that parts are made by. The error on one that does not exist says what the measures are."""
+    try:
+        return bound_field(scope, node, corpus)[0]
+    except BindError as error:
+        if error.nearest is not None and node.keys[0] not in plan.DISPERSION_COLUMNS:
+            raise
+        measures = listing(plan.DISPERSION_COLUMNS[3:])
+        what = f"{error.message}; BY takes a field or DOCUMENTS: the measures, {measures}, are columns"
+        scope.fail(BindError, what, node, error)
 
 
 def part(

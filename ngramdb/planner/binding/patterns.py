@@ -11,7 +11,7 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_GAP
-from ngramdb.marks import JOINERS
+from ngramdb.marks import JOINERS, Spelling
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Matching, Scope
 from ngramdb.planner.grams import bind_text, no_token
@@ -99,14 +99,16 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
     as_text, ignore_case = _modifiers(scope, node, value)
     if value is None and (as_text or ignore_case):
         scope.fail(PlanError, "MATCH TEXT and IGNORE CASE take text, not token ids", node)
+    by_tokens = isinstance(node, ast.Matching) and node.text is False
     # In a tree made by hand, the reader is one who writes Python.
     shown = "match_text=True" if ngram.span is None else f"{plan.show_text(value or '')} MATCH TEXT"
     try:
         if value and as_text:
-            return _remembered(scope, _matched(value, as_text, ignore_case, corpus), value, corpus)
+            return _remembered(scope, _matched(value, True, ignore_case, corpus), value, corpus)
         gram = bind_text(scope.value_of(ngram), corpus.tokenizer)
         if value and ignore_case and len(gram):
-            return _remembered(scope, _matched(value, as_text, ignore_case, corpus), value, corpus)
+            match = _tokens_in_any_case if by_tokens else _in_any_case
+            return _remembered(scope, match(value, corpus), value, corpus)
     except (InvalidArgument, ResourceError) as error:
         scope.refuse(str(error), node, error)
     if value and not len(gram):
@@ -131,7 +133,8 @@ def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
 
 def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
     """Whether text is matched, and whether case is ignored: as written, else as the setting decides."""
-    default = Matching(False, False) if value is None else scope.matching()
+    is_plain = value is None or (isinstance(node, ast.Matching) and not node.by_setting)
+    default = Matching(False, False) if is_plain else scope.matching()
     if not isinstance(node, ast.Matching):
         return default
     return default.as_text if node.text is None else node.text, node.ignore_case
@@ -158,12 +161,33 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
         # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
         return matching.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
-        in_any_case = cache(partial(_in_any_case, tokenizer=tokenizer))
+        in_any_case = cache(partial(_character_in_any_case, tokenizer=tokenizer))
         return matching.case_variants(text, map(in_any_case, _valid(text)), corpus)
     return _words_in_any_case(text, corpus)
 
 
-def _in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
+def _in_any_case(text: str, corpus: Corpus) -> plan.Simple:
+    return _matched(text, False, True, corpus)
+
+
+def _tokens_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
+    """A text under MATCH TOKENS IGNORE CASE: its tokens, each in any case."""
+    from ngramdb.planner import matching
+
+    tokenizer = corpus.tokenizer
+    if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are what is compared anyway
+        return _in_any_case(text, corpus)
+    corpus.check_difference()
+
+    @cache
+    def in_any_case(token: str) -> IntArray:
+        return tokenizer.matching(Spelling(tuple(map(plan.same_letters, token))), False, False)
+
+    choices = map(in_any_case, matching.compared_texts(_valid(text), tokenizer))
+    return matching.case_variants(text, choices, corpus, by_tokens=True)
+
+
+def _character_in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
     return np.sort(np.concatenate([tokenizer.encode(c) for c in plan.same_letters(character)]))
 
 

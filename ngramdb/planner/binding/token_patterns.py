@@ -31,6 +31,8 @@ MAX_NEEDED = 1 << 12
 # Tokens of a set that plans print.
 SHOWN_TOKENS = 5
 
+_NGRAMS = (ast.Text, ast.TokenIds, ast.Parameter)
+
 # Binds an n-gram alone; handed in, since it binds patterns itself.
 NgramBinder = Callable[[Scope, Any, Corpus], plan.Simple]
 
@@ -46,9 +48,7 @@ class Manner:
 
 def is_ngram(node: ast.Matching) -> bool:
     """Whether it is an n-gram that is matched as n-grams alone are."""
-    return isinstance(node.ngram, (ast.Text, ast.TokenIds, ast.Parameter)) and not (
-        node.prefix or node.ignore_diacritics
-    )
+    return isinstance(node.ngram, _NGRAMS) and not (node.prefix or node.ignore_diacritics)
 
 
 def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder) -> plan.Pattern:
@@ -263,6 +263,7 @@ class _Binding:
         self._ngram = ngram
         self.notes: list[str] = []
         self.letters: _Letters | None = None
+        self._is_alone = isinstance(node.ngram if isinstance(node, ast.Matching) else node, _NGRAMS)
         tokenizer = corpus.tokenizer
         if plan.gives_pieces(tokenizer) and tokenizer.token_bytes is None and _speaks_of_words(node):
             self.letters = _Letters()
@@ -311,7 +312,7 @@ class _Binding:
             manner.ignore_case or node.ignore_case,
             manner.ignore_diacritics or node.ignore_diacritics,
         )
-        is_text = isinstance(node.ngram, (ast.Text, ast.TokenIds, ast.Parameter))
+        is_text = isinstance(node.ngram, _NGRAMS)
         if isinstance(node.ngram, ast.AnyToken):
             self._scope.fail(PlanError, "* is any token, however it is written: leave this out", node)
         if isinstance(node.ngram, ast.SentenceEdge):
@@ -347,11 +348,13 @@ class _Binding:
         if isinstance(found, plan.StoredText) or set(found.weights) - {1}:
             tokenizer = self._corpus.tokenizer
             joins = plan.gives_words(tokenizer) or tokenizer.token_bytes is not None
-            what = (
-                "MATCH TEXT finds pieces of words here, which cannot be joined with other parts: write MATCH "
-                "TOKENS" + (", or a regular expression" if joins else "")
+            why = (
+                "MATCH TEXT finds pieces of words here, and this takes whole tokens"
+                if self._is_alone
+                else "MATCH TEXT finds pieces of words here, which cannot be joined with other parts"
             )
-            self._scope.fail(PlanError, what, node)
+            advice = "write MATCH TOKENS" + (", or a regular expression such as /.*ing/" if joins else "")
+            self._scope.fail(PlanError, f"{why}: {advice}", node)
         if not found.grams:
             return shapes.OneOf(np.empty(0, dtype=np.int64))
         return shapes.choice(list(map(_tokens, found.grams)))
@@ -360,14 +363,17 @@ class _Binding:
         """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
+        by_tokens = self._by_tokens(manner, whole)
         value = self._scope.value_of(node)
         what = "an n-gram beside words of the text"
         if prefix or manner.ignore_diacritics:
             what = "PREFIX" if prefix else "IGNORE DIACRITICS"
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
-        by_text = plan.gives_pieces(tokenizer)
-        if not plan.gives_words(tokenizer) and not by_text and (prefix or kind not in plan.SINGLE):
+        by_text = plan.gives_pieces(tokenizer) and not by_tokens
+        by_pieces = by_tokens and not plan.gives_words(tokenizer) and kind not in plan.SINGLE
+        by_words = plan.gives_words(tokenizer) or by_text or by_pieces
+        if not by_words and (prefix or kind not in plan.SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
         if manner.text:
@@ -376,7 +382,10 @@ class _Binding:
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
         split = tokenizer.split_unfinished if prefix else tokenizer.split
-        pieces = tokenizer.words_of(value) if by_text else split(value)
+        if by_pieces:
+            pieces = self._compared_texts(value, manner, whole, prefix)
+        else:
+            pieces = tokenizer.words_of(value) if by_text else split(value)
         if not pieces:
             self._scope.fail(
                 PlanError, "a part of a pattern has at least one token; any token is written *", node
@@ -403,10 +412,42 @@ class _Binding:
         self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
         return shapes.series(found)
 
+    def _by_tokens(self, manner: Manner, node: ast.Node) -> bool:
+        """Return True under MATCH TOKENS, which fails where other parts are about words of the text."""
+        by_tokens = manner.text is False and self._corpus.tokenizer.kind != "tokens"
+        if by_tokens and self.letters is not None:
+            what = "MATCH TOKENS is about tokens, and other parts of the pattern are about words"
+            self._scope.fail(
+                PlanError,
+                f"{what}: write MATCH TOKENS after each expression, PREFIX and IGNORE DIACRITICS",
+                node,
+            )
+        return by_tokens
+
+    def _compared_texts(self, value: str, manner: Manner, node: ast.Node, prefix: bool) -> list[str]:
+        """Return the tokens of an n-gram; with `prefix` what they spell, with which some token begins."""
+        from ngramdb.planner import matching
+
+        tokenizer = self._corpus.tokenizer
+        texts = matching.compared_texts(value, tokenizer)
+        if not prefix or len(texts) < 2:
+            return texts
+        spelled = "".join(texts).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        sought = unmarked(spelled) if manner.ignore_diacritics else spelled
+        beginning = _spelling(sought, manner.ignore_case)._replace(is_prefix=True)
+        if not len(tokenizer.matching(beginning, False, manner.ignore_diacritics)):
+            shown = " ".join(map(plan.show_text, tokenizer.token_texts(tokenizer.encode(value))))
+            what = (
+                f"no token of the vocabulary begins with {plan.show_text(value)}, which is {shown}: PREFIX "
+                "MATCH TOKENS takes the beginning of one token; leave MATCH TOKENS out for that of a word"
+            )
+            self._scope.fail(PlanError, what, node)
+        return [spelled]
+
     def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
-        by_tokens = manner.text is False and tokenizer.kind != "tokens"
+        by_tokens = self._by_tokens(manner, node)
         by_text = plan.gives_pieces(tokenizer) and not by_tokens
         if not plan.gives_words(tokenizer) and kind not in plan.SINGLE and not by_text and not by_tokens:
             text = (
@@ -416,9 +457,6 @@ class _Binding:
             self._scope.fail(PlanError, text, node)
         if manner.text:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
-        if by_tokens and self.letters is not None:
-            what = "/…/ MATCH TOKENS is about tokens, and other parts of the pattern are about words"
-            self._scope.fail(PlanError, f"{what}: write MATCH TOKENS after each expression", node)
         written = self.written(node) + _modifiers(manner)
         if by_text:
             words = self._text_words([node.expression], manner, node, written)
@@ -504,11 +542,10 @@ class _Binding:
 
 
 def _speaks_of_words(node: ast.Pattern, by_tokens: bool = False) -> bool:
-    """Whether a pattern has PREFIX, IGNORE DIACRITICS, or an expression that is not MATCH TOKENS."""
+    """Return True if a pattern has PREFIX, IGNORE DIACRITICS or an expression without MATCH TOKENS."""
     if isinstance(node, ast.Matching):
         by_tokens = by_tokens if node.text is None else not node.text
-        of_tokens = by_tokens and isinstance(node.ngram, ast.Regex)
-        by_word = node.prefix or (node.ignore_diacritics and not of_tokens)
+        by_word = (node.prefix or node.ignore_diacritics) and not by_tokens
         return by_word or _speaks_of_words(node.ngram, by_tokens)
     if isinstance(node, ast.Repeated):
         return _speaks_of_words(node.part, by_tokens)

@@ -159,6 +159,8 @@ def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
 
 BAD = {
     "no column": (b"body,n\na,1\n", r"no column 'text'; the columns are 'body', 'n'"),
+    "semicolons": (b"text;n\na;1\n", r"';' separates no columns here: .* commas .* tabs"),
+    "tabs": (b"text\tn\na\t1\n", r"'\\t' separates no columns here"),
     "twice": (b"text,text\na,1\n", r"several columns 'text'"),
     # The csv module of Python 3.10 refuses NUL by itself.
     "no table": (b"\0\1\2\3", r"no column 'text'|cannot be read: line contains NUL"),

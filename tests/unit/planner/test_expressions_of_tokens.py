@@ -150,3 +150,63 @@ def test_a_vocabulary_with_holes_has_expressions(tmp_path: Path) -> None:
 def test_words_are_declared_with_a_flag(others: dict[str, Any], message: str) -> None:
     with pytest.raises(ngramdb.InvalidArgument, match=message):
         replace(OWN, **others)
+
+
+# An n-gram of one token under MATCH TOKENS, and the expression that stands for the same tokens.
+ONE_TOKEN = {
+    '"{}" MATCH TOKENS': "/{}/ MATCH TOKENS",
+    '"{}" MATCH TOKENS IGNORE CASE': "/{}/ MATCH TOKENS IGNORE CASE",
+    '"{}" MATCH TOKENS IGNORE DIACRITICS': "/{}/ MATCH TOKENS IGNORE DIACRITICS",
+    '"{}" PREFIX MATCH TOKENS': "/{}.*/ MATCH TOKENS",
+    '"{}" PREFIX MATCH TOKENS IGNORE CASE': "/{}.*/ MATCH TOKENS IGNORE CASE",
+    '("{0}" | "{0}") MATCH TOKENS IGNORE CASE': "/{}/ MATCH TOKENS IGNORE CASE",
+}
+STATEMENTS = [
+    "COUNT {}",
+    "KWIC {} WINDOW 2",
+    "DOCS WHERE {} RETURNING doc_id",
+    "DOCS WHERE COUNT({}) > 1 RETURNING doc_id",
+    "NGRAMS 2 CONTAINING {}",
+    "COLLOCATES OF {} WINDOW 2",
+    "COUNT {} [0..2] /.*/ MATCH TOKENS",
+]
+TOKENIZERS = ["words", "chars", *OWN_WORDS, "pieces, inferred", "pieces, declared", "sub-words"]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("pattern", ONE_TOKEN)
+def test_match_tokens_after_a_text_compares_tokens(name: str, pattern: str, tmp_path: Path) -> None:
+    if name == "chars" and "PREFIX" in pattern:
+        pytest.skip("PREFIX needs words or pieces of words")
+    token = {"sub-words": " fox", "chars": "t"}.get(name, "they")
+    tokenizers = {**makers(tmp_path), "words": "words", "chars": "chars"}
+    text = "a fox FOX foxes fóx" if name == "sub-words" else TEXT + " they"
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c", tokenizer=tokenizers[name]).append([text, "they know"])
+        for statement in STATEMENTS:
+            by_text, by_expression = (
+                list(connection.execute(statement.format(written.format(token))))
+                for written in (pattern, ONE_TOKEN[pattern])
+            )
+            assert by_text == by_expression, statement
+            assert by_text, statement
+
+
+def test_a_beginning_of_several_tokens_is_refused(tmp_path: Path) -> None:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "t.json")).append(["the foxes"])
+        assert list(connection.execute('COUNT "foxe" PREFIX')) == [(1,)]
+        assert list(connection.execute('COUNT " FO" PREFIX MATCH TOKENS IGNORE CASE')) == [(1,)]
+        with pytest.raises(ngramdb.PlanError, match="PREFIX MATCH TOKENS takes the beginning of one token"):
+            connection.execute('COUNT "foxe" PREFIX MATCH TOKENS')
+
+
+def test_the_arguments_of_count_are_not_match_tokens(tmp_path: Path) -> None:
+    with ngramdb.connect() as connection:
+        corpus = connection.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "t.json"))
+        corpus.append(["a fox FOX foxes"])
+        for rule in ("tokens", "text", "text ignore case"):
+            connection.execute(f"SET match = '{rule}'")
+            assert corpus.count(" fox", ignore_case=True) == 3
+            assert corpus.count(" fox") == 2
+            assert list(connection.execute('COUNT " fox" MATCH TOKENS IGNORE CASE')) == [(2,)]
