@@ -169,9 +169,9 @@ def _slash(situation: Situation) -> str:
     if not inner or not closing:
         return "a regular expression stands between two slashes: /wom[ae]n/"
     if situation.before and situation.before[-1].stop == situation.found.start:
-        return "a regular expression stands apart from what precedes it: write a blank before the slash"
+        return "a slash directly after a word or parenthesis divides: write a blank before the expression"
     shown = inner if inner.isprintable() and len(inner) <= MAX_QUOTED else "…"
-    return f"a slash before a number divides; an expression in a group is none: /({shown})/"
+    return f"a slash before a number divides: put the expression in a group, /({shown})/"
 
 
 def _tokens(low: str, high: str) -> str:

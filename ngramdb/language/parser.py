@@ -196,7 +196,7 @@ class Walk:
         raw = self._text[start:stop]
         if raw == "*" and self._follows_part(start):
             what = (
-                "* directly after a part is no repetition: write {0,} to repeat the part, or a blank before "
+                "* directly after a part does not repeat it: write {0,} to repeat the part, or a blank before "
                 "* for any token"
             )
             raise Fault(what, start, stop)

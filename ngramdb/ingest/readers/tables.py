@@ -38,7 +38,7 @@ _NUMBERS_LEFT_OUT = (
     "the integers of the table's pandas index are not loaded, since the index is unnamed; name it "
     "(`frame.index.name = 'id'`) to load them as a field"
 )
-# What other programs write between columns.
+# Separators of columns in files of other programs.
 _SEPARATOR = re.compile(r"[;|\t,]")
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024

@@ -101,7 +101,7 @@ def dispersion(scope: Scope, node: ast.Dispersion) -> plan.Plan:
 
 
 def _parts_by(scope: Scope, node: ast.Field, corpus: Corpus) -> plan.FieldKey:
-    """The field that parts are made by. The error on one that does not exist says what the measures are."""
+    """Return the field whose values are the parts; the error for an unknown one lists the measures."""
     try:
         return bound_field(scope, node, corpus)[0]
     except BindError as error:
