@@ -196,8 +196,8 @@ class Walk:
         raw = self._text[start:stop]
         if raw == "*" and self._follows_part(start):
             what = (
-                "* directly after a part does not repeat it: write {0,} to repeat the part, or a blank before "
-                "* for any token"
+                "* directly after a part does not repeat it: write {0,} to repeat the part, or a blank "
+                "before * for any token"
             )
             raise Fault(what, start, stop)
         if kind in (scanner.PUNCTUATION, scanner.DIVISION, scanner.MARK):
