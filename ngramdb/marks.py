@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import NamedTuple
+
+# Characters that are a word each, with the marks after them: Han ideographs and Hiragana.
+SINGLE = re.compile(
+    "[\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U0001b001-\U0001b11f\U0001b150-\U0001b152\U0001f200\U00020000-\U000323af]"
+)
 
 # A word may join the text before and after it across these, so a part of a text does not show its words.
 JOINERS = frozenset("\u200c\u200d")

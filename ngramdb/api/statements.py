@@ -228,13 +228,20 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
         # Before it runs: what stops the statement here stops it before it changes anything.
         said = cautions.cautions_of(asked)
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
-    if asked.phrases and result.found is False and not said:
+    if asked.phrases and not said and _is_empty(result):
         said = cautions.cautions_of_nothing(asked)
     lacking = None if isinstance(asked, plans.CountGram) else cautions.caution_of_difference(asked)
     if lacking is not None:
         said = (*said, lacking)
     said = (*said, *session.cautions())
     return _finished(result, session, said)
+
+
+def _is_empty(result: Result) -> bool:
+    """Return True if nothing was found; for tables, if they have no rows whatever TOP is."""
+    if result.found is None:
+        return bool(result.summary.get("total", result.n_rows) == 0)
+    return not result.found
 
 
 def _finished(result: Result, session: DatabaseSession, said: Sequence[cautions.Caution] = ()) -> Result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.lazy import function_named
-from ngramdb.planner.plan import Constant, Plan, SliceQuestion
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, SliceQuestion
 
 if TYPE_CHECKING:
     from ngramdb.executor.measuring import PlanMeter
@@ -24,7 +24,10 @@ def is_question(plan: Plan) -> bool:
 def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
     """Answer a question. With a meter, conditions on documents record what they did."""
     if isinstance(plan, Constant):
-        return Result.of_rows(plan.columns, plan.rows, **plan.summary)
+        known = Result.of_rows(plan.columns, plan.rows, **plan.summary)
+        if plan.columns == COUNT_COLUMNS:
+            known.found = plan.rows[0][0] > 0
+        return known
     if plan.operator is None:
         raise PlanError(f"{plan.label()} is no question")
     operator = function_named(_PACKAGE, plan.operator)

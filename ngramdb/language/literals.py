@@ -165,9 +165,29 @@ def read_repetition(raw: str, start: int) -> tuple[int, int | None]:
     return least, most
 
 
+# Classes of characters as other programs have them, and the sets that `re` has for them.
+_FOREIGN_CLASS = re.compile(
+    r"\[(?:[^\]\\]|\\.)*?\[:\^?(?P<posix>[a-z]+):\]\]?|(?<!\\)\\[pP]\{?\^?(?P<unicode>\w+)\}?"
+)
+_CLASSES = {
+    **dict.fromkeys(("upper", "lu", "uppercase"), "[A-Z]"),
+    **dict.fromkeys(("lower", "ll", "lowercase"), "[a-z]"),
+    **dict.fromkeys(("digit", "n", "nd"), "[0-9]"),
+    **dict.fromkeys(("punct", "p"), r"[^\w\s]"),
+    **dict.fromkeys(("alnum", "word"), r"\w"),
+    "han": "[\u4e00-\u9fff]",
+}
+
+
 def read_expression(raw: str, start: int) -> str:
     """The regular expression between slashes, checked by Python's `re`, so that a mistake shows its place."""
     expression = raw[1:-1]
+    foreign = _FOREIGN_CLASS.search(expression)
+    if foreign is not None:
+        place = start + 1 + foreign.start()
+        written = _CLASSES.get((foreign["posix"] or foreign["unicode"]).lower(), r"[^\W\d_]")
+        what = f"{foreign[0]} is not supported in regular expressions; write a set, as in /{written}+/"
+        raise Fault(what, place, place + len(foreign[0]))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what may mean something else in a later Python

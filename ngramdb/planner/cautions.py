@@ -24,7 +24,7 @@ from ngramdb.errors import (
     TokenBoundaryWarning,
 )
 from ngramdb.kinds import FILE_TOKENIZERS
-from ngramdb.planner import matching
+from ngramdb.planner import matching, wildcards
 from ngramdb.planner.near_values import near_value
 from ngramdb.planner.plan import (
     CopyDocuments,
@@ -40,7 +40,6 @@ from ngramdb.planner.plan import (
     Noted,
     Phrase,
     Plan,
-    gives_pieces,
     gives_words,
     show_text,
     show_value,
@@ -51,14 +50,11 @@ from ngramdb.planner.plan.phrases import (
     LIKE_A_PATTERN,
     QUOTED,
     SENTENCE_MARKS,
-    STAR,
     has_wildcard,
 )
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
-# The sign for one letter in other programs.
-ANY_LETTER = "?"
 # Questions whose answers are documents.
 _OF_DOCUMENTS = (CountDocuments, Documents, GroupedCount)
 
@@ -147,21 +143,19 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     quoted = QUOTED.match(text)
     is_sought = phrase.matched is not None or phrase.as_text
     has_marks = is_sought and SENTENCE_MARKS.search(text) is not None
-    is_wildcard = has_wildcard(text) and not (is_pattern or quoted)
+    is_wildcard = wildcards.reads_as_wildcard(text) and not (is_pattern or quoted)
     in_words = is_sought and gives_words(corpus.tokenizer) and INNER_MARK.search(text) is not None
-    if not (is_pattern or quoted or has_marks or is_wildcard or in_words or STAR in text):
+    if not (is_pattern or quoted or has_marks or is_wildcard or in_words):
         return None
-    if int(corpus.index.count(phrase.gram.ids)) and not is_wildcard:
+    if not has_wildcard(text) and int(corpus.index.count(phrase.gram.ids)):
         return None
-    if is_wildcard:
-        return Caution(_of_wildcards(text, corpus), PhraseWarning)
     if is_pattern:
         return Caution(_of_pattern(text), PhraseWarning)
     if has_marks:
         return Caution(_of_sentence_marks(text), PhraseWarning)
     said = _of_marks(phrase.gram, quoted[1], corpus) if quoted else None
-    if said is None and STAR in text:
-        said = _of_star(text)
+    if is_wildcard:
+        said = wildcards.note(phrase)
     if said is None and in_words and not phrase.as_text:
         said = _of_parts_of_words(phrase)
     return None if said is None else Caution(said, PhraseWarning)
@@ -250,39 +244,6 @@ def _of_sentence_marks(text: str) -> str:
     return f"{said} stand outside of the quotation marks: {written}"
 
 
-def _of_star(text: str) -> str:
-    """Note a star between blanks."""
-    said = f'"{STAR}" in {show_text(text)} is a character like any other'
-    if not text.strip(STAR + BLANK):
-        return said
-    parts = " [1..3] ".join(show_text(part.strip()) for part in text.split(STAR) if part.strip())
-    return f"{said}; outside of the quotation marks, * is any token, and a gap stands for several: {parts}"
-
-
-def _of_wildcards(text: str, corpus: Corpus) -> str:
-    """Note a star or a question mark in or beside a word, and how the language writes what was meant."""
-    sign = STAR if STAR in text else ANY_LETTER
-    said = f'"{sign}" in {show_text(text)} is a character like any other'
-    plain = text.strip(STAR + BLANK)
-    if _takes_expressions(corpus):
-        if plain + STAR == text.strip() and STAR not in plain:
-            said += f"; {show_text(plain)} PREFIX finds words that begin so"
-        else:
-            words = (
-                f"/{_expression_of(word)}/" if has_wildcard(word) else show_text(word)
-                for word in text.split()
-            )
-            said += f"; {' '.join(words)} has any {'letter' if sign == '?' else 'letters'} there"
-    if sign == STAR and STAR not in plain:
-        said += f"; {show_text(plain)} MATCH TEXT finds it as a part of words, too"
-    return said
-
-
-def _expression_of(word: str) -> str:
-    """Return a word with the wildcards of other programs as a regular expression."""
-    return word.replace(ANY_LETTER, ".").replace(STAR, ".*")
-
-
 def _of_parts_of_words(phrase: Phrase) -> str | None:
     """Note a text that occurs only as a part of words, such as `n't` in `don't`."""
     corpus, text = phrase.corpus, phrase.gram.text or ""
@@ -305,17 +266,6 @@ def _of_parts_of_words(phrase: Phrase) -> str | None:
     return (
         f"{show_text(text)} is matched by whole tokens and does not occur as such, but as a part of words, "
         f"as in {show_text(example)}; {phrase.matched} finds those"
-    )
-
-
-def _takes_expressions(corpus: Corpus) -> bool:
-    """Return True if PREFIX and expressions have an answer. Pieces that spell no text need stored texts."""
-    tokenizer = corpus.tokenizer
-    if gives_words(tokenizer):
-        return True
-    is_read = not tokenizer.lossless
-    return gives_pieces(tokenizer) and not (
-        is_read and any(not segment.has_texts for segment in corpus.segments)
     )
 
 

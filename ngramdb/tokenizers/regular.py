@@ -111,13 +111,18 @@ class Table:
     accepting: NDArray[np.uint8]
 
 
+def parsed(expression: str, flags: int = 0) -> Any:
+    """Return the tree of an expression. Raises `re.error`; warnings for programmers are ignored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return parser.parse(expression, flags)
+
+
 def compiled(expression: str, alphabet: str, ignore_case: bool = False) -> Table:
     """The automaton of an expression over an alphabet. Raises as `Words.matching`."""
     flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = parser.parse(expression, flags)
+        tree = parsed(expression, flags)
         steps = _Steps(alphabet)
         start = steps.add()
         end = steps.series(tree, int(tree.state.flags), start)

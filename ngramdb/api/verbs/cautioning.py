@@ -89,7 +89,9 @@ def _phrase(view: CorpusView, text: Any, matched: str | None, before: Any) -> pl
         text, context = context.text, None
     if not plans.may_mislead(text, kind):
         return None
-    return plans.Phrase(view, grams.bind_text(text, view.tokenizer), matched, context)
+    return plans.Phrase(
+        view, grams.bind_text(text, view.tokenizer), matched, context, is_pattern=bool(matched)
+    )
 
 
 def _frames_of_ours() -> int:

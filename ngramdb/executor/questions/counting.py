@@ -142,6 +142,7 @@ def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Plan
         )
     result = Result.of_rows(nodes.COUNT_COLUMNS, [(round(estimate.total),)], **summary)
     result.exact = len(counts) == n_population
+    result.found = bool(counts.any())
     return result
 
 

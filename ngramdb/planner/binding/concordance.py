@@ -156,19 +156,19 @@ def _contained(
     if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
         is_text = inner is not None and isinstance(scope.value_of(inner), str)
         if inner is None or not (is_text and scope.matching().as_text):
-            return _part(scope, inner, corpus)
+            return _part(scope, inner, corpus, is_pattern=True)
         inner = ast.Matching(inner, True, scope.matching().ignore_case, span=inner.span)
     return token_pattern_of(scope, inner, corpus, node.ignore_case)
 
 
-def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus) -> plan.Gram | None:
+def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, is_pattern: bool = False) -> plan.Gram | None:
     """What n-grams contain, start or end with."""
     if node is None:
         return None
     found = scope.gram(node, corpus)
     if not len(found):
         scope.refuse("this needs an n-gram of at least one token", node)
-    scope.remember(corpus, found)
+    scope.remember(corpus, found, is_pattern=is_pattern)
     return found
 
 

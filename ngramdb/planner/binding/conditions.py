@@ -28,7 +28,6 @@ from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence
-from ngramdb.planner.binding.unmatched import of_last_only
 from ngramdb.planner.source import Corpus
 
 # What stands for other characters in the template of LIKE.
@@ -90,7 +89,7 @@ def _bound(scope: Scope, node: ast.Condition, corpus: Corpus, negated: bool) -> 
 
 
 def _joined(scope: Scope, node: ast.And | ast.Or, corpus: Corpus, negated: bool) -> plan.DocExpr:
-    scope.doubt(of_last_only(node))
+    scope.doubt_case(node.operands, corpus)
     down = negated and any(map(_may_be_unknown, node.operands))
     operands = tuple(_bound(scope, item, corpus, down) for item in node.operands)
     # NOT (a AND b) is NOT a OR NOT b, whatever is unknown.
@@ -125,6 +124,7 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
     others = tuple(_bound(scope, item, corpus, negated) for item in node.operands if item not in near + apart)
     if not near:
         scope.fail(PlanError, "WITHIN joins n-grams, and there is none here", node)
+    scope.doubt_case(node.operands, corpus)
     tokens = distance(scope, node, corpus)
     operands = [of_operand(scope, item, corpus, condition, unknown=negated) for item in near]
     if tokens is None:

@@ -11,7 +11,6 @@ from ngramdb.planner import plan
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence, require_sentences
-from ngramdb.planner.binding.unmatched import of_last_only
 from ngramdb.planner.source import Corpus
 
 
@@ -51,7 +50,7 @@ def occurring(
     if isinstance(node, ast.Contains):
         return plan.OccurrencesOf(pattern(scope, node.pattern, corpus))
     if isinstance(node, (ast.And, ast.Or)):
-        scope.doubt(of_last_only(node))
+        scope.doubt_case(node.operands, corpus)
     if isinstance(node, ast.Or):
         every = (occurring(scope, item, corpus, condition, unknown) for item in node.operands)
         operands = tuple(dict.fromkeys(every))
@@ -101,6 +100,7 @@ def near_to(
 
     WITHIN SENTENCE: those in whose sentence is a y, and no z.
     """
+    scope.doubt_case(node.operands, corpus)
     tokens = distance(scope, node, corpus)
     first = of_operand(scope, node.operands[0], corpus, condition, unknown)
     near: list[plan.Occurring] = []

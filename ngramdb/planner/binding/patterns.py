@@ -75,6 +75,7 @@ def token_pattern_of(
 
 def _gapped(scope: Scope, node: ast.Gapped, corpus: Corpus) -> plan.Gapped:
     parts = []
+    scope.doubt_case(node.parts, corpus)
     for part in node.parts:
         bound = _simple(scope, part, corpus)
         if isinstance(bound, plan.Gram) and not len(bound):
@@ -113,14 +114,15 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
         scope.refuse(str(error), node, error)
     if value and not len(gram):
         scope.refuse(no_token(value, corpus.tokenizer, shown), ngram)
-    scope.remember(corpus, gram, matched=shown if plan.takes_text(corpus.tokenizer) else None)
+    matched = shown if plan.takes_text(corpus.tokenizer) else None
+    scope.remember(corpus, gram, matched=matched, is_pattern=True)
     return gram
 
 
 def _remembered(scope: Scope, found: plan.Simple, text: str, corpus: Corpus) -> plan.Simple:
     """What a text was matched to. Where that is nothing, the text may have been meant otherwise."""
     if not found.known:
-        scope.remember(corpus, bind_text(text, corpus.tokenizer), as_text=True)
+        scope.remember(corpus, bind_text(text, corpus.tokenizer), as_text=True, is_pattern=True)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
@@ -127,6 +127,13 @@ class Scope:
         if message is not None:
             self.phrases.append(plan.Doubt(message))
 
+    def doubt_case(self, items: Sequence[ast.Node], corpus: Corpus) -> None:
+        """Note IGNORE CASE after the last of several n-grams alone, unless the setting ignores all case."""
+        if isinstance(items[-1], (ast.Contains, ast.Matching)) and not self.matching().ignore_case:
+            from ngramdb.planner.binding.unmatched import of_last_only
+
+            self.doubt(of_last_only(items, corpus.tokenizer))
+
     def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> plan.Gram:
         """The same of a literal or placeholder whose value is known."""
         try:
@@ -140,7 +147,7 @@ class Scope:
             found = bind_text(self.value_of(node), corpus.tokenizer)
         except InvalidArgument as error:
             self.refuse(str(error), node, error)
-        self.remember(corpus, found)
+        self.remember(corpus, found, is_passage=True)
         return found
 
     def value_of(self, node: ast.Ngram) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.marks import JOINERS, Spelling, unmarked
-from ngramdb.planner import plan, shapes
+from ngramdb.planner import plan, shapes, wildcards
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.binding.unmatched import Compared, of_expression
@@ -294,6 +294,7 @@ class _Binding:
             is_gap = isinstance(node.part, ast.AnyToken)
             return shapes.Times(part, node.times.low, node.times.high, greedy=not is_gap)
         if isinstance(node, ast.Group):
+            self._doubt_case(node.alternatives, manner)
             return shapes.choice([self.shape(item, manner) for item in node.alternatives])
         if isinstance(node, (ast.Sequence, ast.Gapped)):
             return self._series(node, manner)
@@ -324,12 +325,17 @@ class _Binding:
         return self.shape(node.ngram, inner)
 
     def _series(self, node: ast.Sequence | ast.Gapped, manner: Manner) -> shapes.Shape:
+        self._doubt_case(node.parts, manner)
         parts = [self.shape(node.parts[0], manner)]
         for gap, part in zip(node.gaps, node.parts[1:], strict=True):
             if gap is not None:
                 parts.append(shapes.Times(shapes.OneOf(None), gap.low, gap.high, greedy=False))
             parts.append(self.shape(part, manner))
         return shapes.series(parts)
+
+    def _doubt_case(self, items: Sequence[ast.Node], manner: Manner) -> None:
+        if not manner.ignore_case:
+            self._scope.doubt_case(items, self._corpus)
 
     # ---- leaves
 
@@ -338,7 +344,10 @@ class _Binding:
             return self._words(node, manner, node, prefix=False)
         plain = manner.text is None and not manner.ignore_case
         asked = node if plain else ast.Matching(node, manner.text, manner.ignore_case, span=node.span)
+        phrases = self._scope.phrases
+        n_before = len(phrases)
         found = self._ngram(self._scope, asked, self._corpus)
+        phrases[n_before:] = map(self._joined, phrases[n_before:])
         if isinstance(found, plan.Gram):
             if not len(found):
                 self._scope.fail(
@@ -358,6 +367,14 @@ class _Binding:
         if not found.grams:
             return shapes.OneOf(np.empty(0, dtype=np.int64))
         return shapes.choice(list(map(_tokens, found.grams)))
+
+    def _joined(self, phrase: plan.Noted) -> plan.Noted:
+        """Return a phrase with the words that find it beside other parts, where MATCH TEXT is refused."""
+        if not isinstance(phrase, plan.Phrase) or phrase.matched is None:
+            return phrase
+        tokenizer, text = self._corpus.tokenizer, phrase.gram.text or ""
+        words = wildcards.in_words(text, tokenizer) if plan.gives_pieces(tokenizer) else None
+        return phrase._replace(matched=words or None)
 
     def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> shapes.Shape:
         """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""

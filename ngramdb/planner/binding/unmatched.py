@@ -8,17 +8,20 @@ matches nothing in any corpus.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from ngramdb.language import ast
+from ngramdb.marks import SINGLE
 from ngramdb.planner import plan
 from ngramdb.planner.source import Tokenizer
 
 # A character of an expression that stands for itself, between parts of it: white space, or a mark that is a
 # token of its own.
 _SEPARATOR = re.compile(r"\\(?P<escaped>[^\w\s])|(?P<plain>[ '\"@,:;!%&=~<>#/-])")
+# An example of a set of ideographs.
+SINGLE_SET = "[\u4e00-\u9fff]"
 _QUANTIFIED = frozenset("*+?{")
 _SPECIAL = frozenset(".^$*+?{}[]\\|()")
 
@@ -59,7 +62,13 @@ def _reason(expression: str, compared: Compared) -> str:
             advice = f"; write /{expression}/ IGNORE CASE" if any_case else ""
             return f"needs a letter that {kind} replaces with another one: it matches nothing{advice}"
         why = "no token has a blank in it or joins a punctuation mark to other characters"
-        return f"is compared with one token at a time, and {why}: it matches nothing{_in_parts(expression)}"
+        advice = in_parts(expression, by_word=not compared.own_tokens)
+        singles = SINGLE.search(expression)
+        if singles is not None:
+            why = f"each ideograph or Hiragana letter, such as {singles[0]}, is a token"
+            advice = advice or _one_by_one(expression, tokenizer, compared.own_tokens)
+        written = f"; write {advice}" if advice else ""
+        return f"is compared with one token at a time, and {why}: it matches nothing{written}"
     if kind in plan.SINGLE:
         unit = {"chars": "a character", "bytes": "a byte"}[kind]
         advice = (
@@ -68,14 +77,35 @@ def _reason(expression: str, compared: Compared) -> str:
         return (
             f"is compared with one token at a time, which is {unit} here: it matches nothing; write {advice}"
         )
-    return f"matches no token of the tokenizer's vocabulary{_in_parts(expression)}"
+    by_word = plan.gives_pieces(tokenizer)
+    advice = in_parts(expression, by_word)
+    written = f"; write {advice}{', without MATCH TOKENS' if by_word else ''}" if advice else ""
+    return f"matches no token of the tokenizer's vocabulary{written}"
 
 
-def _in_parts(expression: str) -> str:
-    """Return the advice to write an expression as several parts, or nothing."""
+def in_parts(expression: str, by_word: bool) -> str:
+    """Return an expression written as several parts, or nothing.
+
+    `by_word`: tokens are pieces of words, and only expressions match whole words.
+    """
     parts = [] if expression.startswith("(?") else _cut(expression)
-    written = " ".join(_written(part) for part in parts if part.strip())
-    return f"; write {written}" if len(parts) > 1 and written else ""
+    kept = [part for part in parts if part.strip()]
+    written = " ".join(f"/{part}/" if by_word and part != "/" else _written(part) for part in kept)
+    return written if len(parts) > 1 else ""
+
+
+def _one_by_one(expression: str, tokenizer: Tokenizer, own_tokens: bool) -> str:
+    """Return an expression over ideographs with a part for each of them."""
+    if not _is_special(expression):
+        pieces = [] if own_tokens else tokenizer.words_of(expression)
+        return " ".join(f"/{piece}/" for piece in pieces) or plan.show_text(expression)
+    alternatives = _alternatives(expression)
+    if alternatives:
+        return f"({' | '.join(_one_by_one(part, tokenizer, own_tokens) for part in alternatives)})"
+    repeated = re.fullmatch(r"(\[[^\]]+\]|[^\\|()\[\]{}])(\{\d+(?:,\d+)?\})", expression)
+    return (
+        f"/{repeated[1]}/{repeated[2]}" if repeated else f"one part each, as in /{SINGLE_SET}/ /{SINGLE_SET}/"
+    )
 
 
 def _outside(expression: str) -> Iterator[tuple[int, int]]:
@@ -131,14 +161,21 @@ def _written(piece: str) -> str:
     return f"/{piece}/" if _is_special(piece) else plan.show_text(re.sub(r"\\([^\w\s])", r"\1", piece))
 
 
-def of_last_only(node: ast.And | ast.Or) -> str | None:
-    """Return a note on IGNORE CASE after the last of several n-grams alone, or None."""
-    leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in node.operands]
+def of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None:
+    """Return a note on IGNORE CASE after the last of several n-grams or parts alone, or None.
+
+    There is none if case was ignored, or matched, on purpose in one of the others.
+    """
+    leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in items]
     *others, last = leaves
-    texts = [item.value for item in others if isinstance(item, ast.Text)]
-    if not (isinstance(last, ast.Matching) and last.ignore_case) or len(texts) < len(others):
+    if not (isinstance(last, ast.Matching) and last.ignore_case):
         return None
-    cased = [text for text in texts if text.lower() != text.upper()]
+    if any(isinstance(item, ast.Matching) for item in others):
+        return None
+    texts = [item.value for item in others if isinstance(item, ast.Text)]
+    cased = [
+        text for text in texts if tokenizer.normalized(text.lower()) != tokenizer.normalized(text.upper())
+    ]
     if not cased:
         return None
     first = plan.show_text(cased[0])

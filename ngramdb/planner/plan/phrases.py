@@ -33,8 +33,20 @@ INNER_MARK = re.compile(r"\w[^\w\s]+\w")
 # A word of letters and wildcards as other programs have them; `2*3` and addresses with `?` are none.
 WILDCARD = re.compile(r"(?<!\S)[\w*?]*(?:[^\W\d_](?:\*|\?(?=[^\W\d_]))|\*(?=[^\W\d_]))[\w*?]*(?!\S)")
 
+# The wildcards of regular expressions.
+EXPRESSION = re.compile(
+    r"\.[*+]|\\[wdWD]|\w\[[^\]\s]*[^\W\d_][^\]\s]*\]|\[[^\]\s]*[^\W\d_][^\]\s]*\][\w*+]|\w\|\w"
+)
+
+# Signs that are wildcards elsewhere, but often characters of a text: alone between words, a star at an end of a
+# word with a letter, the percent sign of LIKE, a question mark before a word.
+MAYBE_WILDCARD = re.compile(
+    r"(?<!\S)\*(?!\S)|(?<=\S) \?(?= \S)|(?<!\S)\*\S*[^\W\d_]|[^\W\d_]\S*\*(?!\S)"
+    r"|[^\W\d_]%(?!\S)|(?<!\S)%[^\W\d_]|(?<!\S)\?[^\W\d_]"
+)
+
 # Only texts with one of these can be any of the above.
-_SUSPECT = re.compile(r"""["/(*?<]|\w[^\w\s]""")
+_SUSPECT = re.compile(r"""["/(*?<%|\[\\]|\w[^\w\s]|\.\+""")
 
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
@@ -48,6 +60,8 @@ class Phrase(NamedTuple):
     before : the context that it continues, in PROB
     as_text : it was matched as text already
     narrowed : more than itself decides which documents are asked, of which its counts say nothing
+    is_pattern : a pattern may be written in its place
+    is_passage : a text to read, in which a star is Markdown rather than a wildcard
     """
 
     corpus: Corpus
@@ -56,6 +70,13 @@ class Phrase(NamedTuple):
     before: Gram | None = None
     as_text: bool = False
     narrowed: bool = False
+    is_pattern: bool = False
+    is_passage: bool = False
+
+    @property
+    def takes_match_text(self) -> bool:
+        """Return True if MATCH TEXT may be written after it; `matched` may be words beside other parts."""
+        return self.as_text or (self.matched is not None and not self.matched.startswith("/"))
 
 
 class Doubt(NamedTuple):
@@ -93,13 +114,15 @@ def may_mislead(text: str | None, kind: str) -> bool:
         return True
     if _SUSPECT.search(text) is None:
         return False
-    return STAR in text or any(
+    return any(
         found is not None
         for found in (
             LIKE_A_PATTERN.match(text),
             QUOTED.match(text),
             SENTENCE_MARKS.search(text),
             WILDCARD.search(text),
+            EXPRESSION.search(text),
+            MAYBE_WILDCARD.search(text),
             INNER_MARK.search(text),
         )
     )

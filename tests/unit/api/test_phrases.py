@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 
 import pytest
+from subwords import write_tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import ngramdb
@@ -70,8 +72,8 @@ NOTED = [
     ),
     (
         'COUNT "one * two"',
-        '"*" in "one * two" is a character like any other; outside of the quotation marks, * is any token, '
-        'and a gap stands for several: "one" [1..3] "two"',
+        '"*" in "one * two" is a character like any other; /one/ * /two/ has any token there; a gap, [1..3], '
+        "stands for several",
     ),
     (
         'COUNT "*a"',
@@ -295,8 +297,12 @@ def test_a_star_is_warned_of_under_any_tokenizer(db):
     for kind in ("words", "chars", "bytes"):
         corpus = db.create_corpus(kind, tokenizer=kind)
         corpus.append(["climate", "2 * 3"])
-        for ask in (corpus.count, corpus.kwic, lambda text, c=corpus: c.count_many([text])):
-            with pytest.warns(PhraseWarning, match='"clim" MATCH TEXT finds it') as caught:
+        for ask, part in (
+            (corpus.count, '"clim" MATCH TEXT finds it'),
+            (corpus.kwic, '"clim" MATCH TEXT finds it'),
+            (lambda text, c=corpus: c.count_many([text]), "no pattern can be written here"),
+        ):
+            with pytest.warns(PhraseWarning, match=part) as caught:
                 ask("clim*")
             assert caught[0].category is PhraseWarning
         with warnings.catch_warnings():
@@ -353,3 +359,114 @@ def test_an_ngram_in_quotation_marks_is_warned_of_where_it_occurs_without(db, ki
         warnings.simplefilter("error")
         assert corpus.count('"doctor"') == 1
         assert corpus.count('"zebra"') == 0
+
+
+# ---- advice -----------------------------------------------------------------------------------------------
+
+PLACES = (
+    "COUNT {}",
+    "COUNT {} GROUP BY doc_id",
+    'COUNT {} "x"',
+    'COUNT "x" [0..2] {}',
+    "COUNT (b | {})".replace("b", '"b"'),
+    'COUNT {} AND "x" WITHIN 3 TOKENS',
+    "COUNT DOCS WHERE {}",
+    "DOCS WHERE NOT {}",
+    "KWIC {}",
+    "COLLOCATES {}",
+    "DISPERSION {}",
+    "NGRAMS 2 CONTAINING {}",
+    "NGRAMS 2 STARTING {}",
+    "DIST GIVEN {}",
+    "DIST BEFORE {}",
+    'PROB {} GIVEN "x"',
+    "TRACE {}",
+    "SCORE {}",
+    "GENERATE GIVEN {} TOKENS 1",
+)
+WILD = {
+    "gov*": '"gov" PREFIX',
+    "gov.*": "/gov.*/",
+    ".*ing": "/.*ing/",
+    "*ing": "/.*ing/",
+    "the .* of": '"the" * "of"',
+    "the * of": '"the" * "of"',
+    "the ? of": '"the" * "of"',
+    "the *": '"the" *',
+    "the gov* of": '"the" "gov" PREFIX "of"',
+    "U.S.*": '"U.S." PREFIX',
+    "wom[ae]n": "/wom[ae]n/",
+    "wom?n": "/wom.n/",
+    "good|bad": "/good|bad/",
+    "gov.+": "/gov.+/",
+    r"\\w+ing": r"/\w+ing/",
+    "?ing": "/.ing/",
+    "govern%": '"govern" PREFIX',
+    "*-known": '/.*/ "-" "known"',
+    "in/out*": '"in/out" PREFIX',
+    "*/out": None,
+    "a movie": None,
+    "good": None,
+}
+ADVICE = re.compile(r"(?:; |write )(.+?),? (?:finds|looks for|has any|is matched as one|without)\b")
+
+
+@pytest.mark.parametrize("kind", ["words", "words(lower)", "chars", "pieces"])
+def test_the_advice_of_a_note_runs_in_its_statement(db, tmp_path, kind):
+    made = write_tokenizer(tmp_path / "tokenizer.json", ["n g", "o v"])
+    db.create_corpus("c", tokenizer=str(made) if kind == "pieces" else kind).append(
+        ["x the state of good government, a U.S. woman aa ing", "a movie. a good movie"]
+    )
+    n_advised = 0
+    for statement in PLACES:
+        for text in WILD:
+            note = db.execute(statement.format(f'"{text}"')).summary.get("note", "")
+            for advice in ADVICE.findall(note):
+                db.execute(statement.format(advice)).fetchall()
+                n_advised += 1
+            if statement.startswith(("TRACE", "SCORE", "DIST", "PROB", "GEN")) or "STARTING" in statement:
+                assert not re.search("PREFIX|MATCH TEXT|/", note.replace(text, "")), (statement, note)
+    assert n_advised > 20
+
+
+def test_wildcards_of_other_programs_are_advised_as_what_they_mean(db):
+    db.create_corpus("c").append(["x the state of good government, a woman"])
+    for text, advice in WILD.items():
+        note = db.execute(f'COUNT "{text}"').summary.get("note")
+        if advice is None:
+            assert note is None or text == "*/out"
+        else:
+            assert f"; {advice} " in (note or ""), (text, note)
+
+
+@pytest.mark.parametrize("text", ["He said *no* to it", "**bold** words", "* one", "a *b* c *d*"])
+def test_stars_of_markdown_in_texts_that_are_read_are_not_noted(db, text):
+    db.create_corpus("c").append(["He said no to it"])
+    for statement in ("TRACE ?", "SCORE ?", "GENERATE GIVEN ? TOKENS 1"):
+        assert '"*"' not in db.execute(statement, [text]).summary.get("note", ""), statement
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'COUNT "a" "fox"',
+        'COUNT ("one" | "big") "fox"',
+        'COUNT "fox"{2}',
+        'COUNT /a/ "fox"',
+        'COUNT "a" "fox" WHERE doc_id >= 0',
+        'COUNT "a" "fox" GROUP BY doc_id',
+        'COUNT "a" "fox" SAMPLE 2 SEED 1',
+        'COUNT "a" "fox" PER MILLION',
+        'KWIC "a" "fox"',
+        'COUNT DOCS WHERE "a" "fox"',
+        'NGRAMS 3 CONTAINING "a" "fox"',
+        'NGRAMS 3 WHERE "a" "fox"',
+        'KEYWORDS WHERE "a" "fox" AGAINST REST',
+        'DISPERSION "a" "fox"',
+    ],
+)
+def test_patterns_that_find_nothing_are_noted_in_every_statement(db, subwords, statement):
+    """The parts occur, never beside each other; some of these counts are 0 without a look at the index."""
+    db.create_corpus("foxes", tokenizer=str(subwords)).append(["a fox and a fox", "fox x", "a y"])
+    note = db.execute(statement).summary.get("note", "")
+    assert '" fox", with a blank before it, is other tokens and occurs 2 times' in note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,10 @@ IMPOSSIBLE = {
     "a{2} b{2}": "/a{2}/ /b{2}/",
     "x y|z": '"x" "y"',
     "(?:z|x-y)": '"x" "-" "y"',
+    "北京": '"北京"',
+    "行きました": '"行きました"',
+    "[一-龥]{2}": "/[一-龥]/{2}",
+    "北京|上海": '("北京" | "上海")',
 }
 POSSIBLE = [
     "wom[ae]n",
@@ -45,6 +50,11 @@ POSSIBLE = [
     "(?x)a | b",
     "[a|b]",
     r"a\|?",
+    "北",
+    "の",
+    "[一-龥]",
+    "カタカナ",
+    "한국어",
 ]
 STATEMENTS = (
     "COUNT {}",
@@ -103,6 +113,17 @@ def test_case_that_is_ignored_of_the_last_n_gram_only_is_noted() -> None:
         connection.create_corpus("c").append(["A b"])
         for statement in ('COUNT "a" OR "b" IGNORE CASE', 'COUNT DOCS WHERE "a" OR "b" IGNORE CASE'):
             assert "the last n-gram alone" in connection.execute(statement).summary["note"]
+        for statement in (
+            'COUNT "A" "b" IGNORE CASE',
+            'KWIC "A" * "b" IGNORE CASE',
+            'COUNT "A" [0..2] "b" IGNORE CASE',
+            'COUNT ("A" | "b" IGNORE CASE)',
+            'DOCS WHERE "A" "b" IGNORE CASE',
+            'COUNT "A" AND "b" IGNORE CASE WITHIN 3 TOKENS',
+        ):
+            assert "the last n-gram alone" in connection.execute(statement).summary["note"]
+        for statement in ('COUNT ("A" "b") IGNORE CASE', 'COUNT "1" "b" IGNORE CASE'):
+            assert "note" not in connection.execute(statement).summary
         for statement in ('COUNT "a" IGNORE CASE OR "b" IGNORE CASE', 'COUNT "a" IGNORE CASE OR "b"'):
             assert "note" not in connection.execute(statement).summary
 
@@ -137,6 +158,7 @@ NOTED = {
         "COUNT DOCS WHERE /go|Don/": "the alternative /Don/",
         "COUNT /Go/ IGNORE CASE": None,
         "COUNT /[A-Za-z]+/": None,
+        'COUNT "Go" "on" IGNORE CASE': None,
         "COUNT /go on/": 'write "go" "on"',
         'COUNT "N\'T"': '"don\'t"',
     },
@@ -212,3 +234,31 @@ def test_python_warns_of_wildcards_and_values_too() -> None:
             assert corpus.count_docs("source = 'Brown'") == 0
         with pytest.warns(ngramdb.ConditionWarning, match="did you mean 'brown'"):
             assert corpus.delete("source = 'Brown'") == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("[[:upper:]]+", "/[A-Z]+/"),
+        ("x[a[:digit:]]", "/[0-9]+/"),
+        (r"\p{Lu}.*", "/[A-Z]+/"),
+        (r"\pL+", r"/[^\W\d_]+/"),
+        ("[[:^alpha:]]", r"/[^\W\d_]+/"),
+    ],
+)
+def test_classes_of_other_programs_are_errors_with_a_set_that_runs(expression: str, advice: str) -> None:
+    with ngramdb.connect() as connection, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        connection.create_corpus("c").append(["A b"])
+        with pytest.raises(ngramdb.ParseError, match="is not supported in regular expressions") as caught:
+            connection.execute(f"COUNT /{expression}/")
+        assert advice in caught.value.message
+        connection.execute(f"COUNT {advice}")
+
+
+@pytest.mark.parametrize("expression", ["[[a]+", "[a&&b]+", "[a||b]+", "[a~~b]", "[[:b]", r"\\p"])
+def test_sets_that_python_warns_of_do_not_warn(expression: str) -> None:
+    with ngramdb.connect() as connection, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        connection.create_corpus("c").append(["A b"])
+        connection.execute(f"COUNT /{expression}/")
