@@ -19,6 +19,8 @@ _BARE_VALUE = re.compile(r"[^\s;,()'\"]+")
 _BARE_NAME = re.compile(r"[\w.-]+")
 _BOUNDS = re.compile(r"\[\s*(\d+)\s*(?:(?:[-,:]|\.+|to)\s*(\d+)\s*)?\]", re.IGNORECASE)
 
+_TAG = re.compile(r"</?[A-Za-z]\w*>")
+
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL"})
 _NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL"})
 _VALUES = _NUMBERS | frozenset(syntax.STRINGS)
@@ -187,6 +189,14 @@ def _count_of_documents(situation: Situation) -> str | None:
         # Of an n-gram: a field would have gone on.
         return f'to count documents with so many, write COUNT DOCS WHERE COUNT("…") {situation.raw} …'
     return None
+
+
+def _tag(situation: Situation) -> str | None:
+    """Explain `<p>`: sentences alone have marks in patterns."""
+    tag = _TAG.match(situation.text, situation.found.start)
+    if tag is None or situation.head[:1] == ["DOCS"] or "WHERE" in situation.head:
+        return None
+    return f"<s> and </s> are where sentences begin and end, and there is no {tag[0]}"
 
 
 def _missing_where(situation: Situation) -> str | None:
@@ -380,6 +390,7 @@ _RULES: tuple[Callable[[Situation], str | None], ...] = (
     _within,
     _gap,
     _pattern,
+    _tag,
     _count_of_documents,
     _missing_where,
     _missing_operator,

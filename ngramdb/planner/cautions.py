@@ -130,7 +130,7 @@ def _of_near_value(sought: FieldText, near: str) -> str:
 
 def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     text, corpus = phrase.gram.text, phrase.corpus
-    if not text:
+    if not text or (phrase.is_stored and not rarer):
         return None
     if not phrase.as_text and corpus.tokenizer.kind in FILE_TOKENIZERS:
         said = _of_spellings(phrase) if acts else None
@@ -142,17 +142,20 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     is_pattern = LIKE_A_PATTERN.match(text) is not None
     quoted = QUOTED.match(text)
     is_sought = phrase.matched is not None or phrase.as_text
-    has_marks = is_sought and SENTENCE_MARKS.search(text) is not None
+    has_marks = SENTENCE_MARKS.search(text) is not None
     is_wildcard = wildcards.reads_as_wildcard(text) and not (is_pattern or quoted)
     in_words = is_sought and gives_words(corpus.tokenizer) and INNER_MARK.search(text) is not None
     if not (is_pattern or quoted or has_marks or is_wildcard or in_words):
         return None
-    if not has_wildcard(text) and int(corpus.index.count(phrase.gram.ids)):
+    sought = phrase.gram
+    if has_marks and not is_sought:  # a passage as a whole hardly ever occurs
+        sought = _tokens(corpus, SENTENCE_MARKS.findall(text)[0])
+    if not has_wildcard(text) and int(corpus.index.count(sought.ids)):
         return None
     if is_pattern:
         return Caution(_of_pattern(text), PhraseWarning)
     if has_marks:
-        return Caution(_of_sentence_marks(text), PhraseWarning)
+        return Caution(_of_sentence_marks(text, is_sought), PhraseWarning)
     said = _of_marks(phrase.gram, quoted[1], corpus) if quoted else None
     if is_wildcard:
         said = wildcards.note(phrase)
@@ -237,7 +240,10 @@ def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
     return f"{gram.shown} has quotation marks in it; without them, {show_text(plain)} occurs {_times(n)}"
 
 
-def _of_sentence_marks(text: str) -> str:
+def _of_sentence_marks(text: str, is_sought: bool) -> str:
+    if not is_sought:
+        mark = SENTENCE_MARKS.findall(text)[0]
+        return f"{mark} in {show_text(text)} is text as it stands: sentences begin and end without a token"
     pieces = [piece for piece in SENTENCE_MARKS.split(text) if piece]
     written = " ".join(piece if SENTENCE_MARKS.fullmatch(piece) else show_text(piece) for piece in pieces)
     said = f"{show_text(text)} is text as it stands; <s> and </s>, where sentences begin and end,"

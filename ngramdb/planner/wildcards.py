@@ -65,6 +65,15 @@ def note(phrase: Phrase) -> str | None:
     return said
 
 
+def after_prefix(text: str) -> str | None:
+    """Return a note on the beginning of a word that ends in a wildcard, or None."""
+    ending = re.search(r"\w([*%])\Z", text)
+    if ending is None:
+        return None
+    said = f'"{ending[1]}" in {show_text(text)} is a character like any other'
+    return f"{said}; {_quoted(text[:-1])} PREFIX finds words that begin so"
+
+
 def in_words(text: str, tokenizer: Tokenizer) -> str:
     """Return the words of a text as expressions, which match them whatever tokens they have."""
     return " ".join(_slashed(re.escape(word)) for word in tokenizer.words_of(text))

@@ -216,6 +216,8 @@ def _field_test(
             scope.fail(PlanError, what, value_node)
     found = plan.FieldTest(key.path, predicate, key.own, negated, part)
     scope.doubt(never_true(found))
+    if isinstance(node, ast.Like):
+        scope.doubt(_of_star(values))
     scope.doubt(in_two_kinds(name, types, chain.from_iterable(values)))
     if isinstance(predicate, plan.Compared | plan.OneOf) and not (key.own or part):
         some = islice(chain.from_iterable(values), MOST_CHECKED)
@@ -223,6 +225,15 @@ def _field_test(
         is_equality = isinstance(predicate, plan.OneOf) or predicate.operator == "="
         scope.phrases += [plan.FieldText(corpus, key.path, text) for text in texts if is_equality]
     return found
+
+
+def _of_star(values: Sequence[Sequence[plan.Scalar | None]]) -> str | None:
+    """Return a note on a star in a template of LIKE that has no wildcard of its own, or None."""
+    for text in chain.from_iterable(values):
+        if isinstance(text, str) and "*" in text and not WILDCARDS.intersection(text):
+            shown, meant = plan.show_value(text), plan.show_value(text.replace("*", "%"))
+            return f"* in LIKE {shown} is a character like any other; LIKE {meant} has any text there"
+    return None
 
 
 def _first_unfit(types: set[str], values: Sequence[plan.Scalar | None]) -> Iterator[tuple[plan.Scalar, str]]:

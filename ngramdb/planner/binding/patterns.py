@@ -121,8 +121,9 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
 
 def _remembered(scope: Scope, found: plan.Simple, text: str, corpus: Corpus) -> plan.Simple:
     """What a text was matched to. Where that is nothing, the text may have been meant otherwise."""
-    if not found.known:
-        scope.remember(corpus, bind_text(text, corpus.tokenizer), as_text=True, is_pattern=True)
+    if not found.known or isinstance(found, plan.StoredText):
+        gram = bind_text(text, corpus.tokenizer)
+        scope.remember(corpus, gram, as_text=True, is_pattern=True, is_stored=found.known)
     return found
 
 

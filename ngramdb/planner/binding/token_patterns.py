@@ -398,6 +398,8 @@ class _Binding:
         if manner.text is None:  # of the setting only this has a meaning for whole words
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
+        if prefix:
+            self._scope.doubt(wildcards.after_prefix(value))
         split = tokenizer.split_unfinished if prefix else tokenizer.split
         if by_pieces:
             pieces = self._compared_texts(value, manner, whole, prefix)

@@ -38,8 +38,8 @@ EXPRESSION = re.compile(
     r"\.[*+]|\\[wdWD]|\w\[[^\]\s]*[^\W\d_][^\]\s]*\]|\[[^\]\s]*[^\W\d_][^\]\s]*\][\w*+]|\w\|\w"
 )
 
-# Signs that are wildcards elsewhere, but often characters of a text: alone between words, a star at an end of a
-# word with a letter, the percent sign of LIKE, a question mark before a word.
+# Signs that are wildcards elsewhere, but often characters of a text: alone between words, a star at an end of
+# a word with a letter, the percent sign of LIKE, a question mark before a word.
 MAYBE_WILDCARD = re.compile(
     r"(?<!\S)\*(?!\S)|(?<=\S) \?(?= \S)|(?<!\S)\*\S*[^\W\d_]|[^\W\d_]\S*\*(?!\S)"
     r"|[^\W\d_]%(?!\S)|(?<!\S)%[^\W\d_]|(?<!\S)\?[^\W\d_]"
@@ -62,6 +62,7 @@ class Phrase(NamedTuple):
     narrowed : more than itself decides which documents are asked, of which its counts say nothing
     is_pattern : a pattern may be written in its place
     is_passage : a text to read, in which a star is Markdown rather than a wildcard
+    is_stored : it is looked for in stored texts, so that counts of tokens say nothing
     """
 
     corpus: Corpus
@@ -72,6 +73,7 @@ class Phrase(NamedTuple):
     narrowed: bool = False
     is_pattern: bool = False
     is_passage: bool = False
+    is_stored: bool = False
 
     @property
     def takes_match_text(self) -> bool:

@@ -150,6 +150,17 @@ NOTED = {
         'COUNT "*"': None,
         'COUNT "a wom?n"': '"a" /wom.n/ has any letter',
         'COUNT "go*" MATCH TEXT': None,
+        'COUNT "goi*" MATCH TEXT': '"goi" PREFIX',
+        'KWIC "wo?an" MATCH TEXT': "/wo.an/",
+        'COUNT "goi*" PREFIX': '"goi" PREFIX',
+        'COUNT DOCS WHERE "goi%" PREFIX': '"goi" PREFIX',
+        'COUNT "goi" MATCH TEXT': None,
+        'COUNT "the" "goi*" PREFIX': '"goi" PREFIX',
+        'COUNT "<s> I"': '<s> "I"',
+        'DIST GIVEN "<s>"': "sentences begin and end without a token",
+        'SCORE "<s> I go"': "sentences begin and end without a token",
+        'TRACE "I go </s>"': "</s> in",
+        'NGRAMS 2 CONTAINING "<s> I"': "sentences begin and end without a token",
     },
     "words(lower)": {
         "COUNT /Go/": "words(lower) replaces with another one: it matches nothing; write /Go/ IGNORE CASE",
@@ -213,6 +224,24 @@ def test_a_value_in_another_spelling_is_noted(statement: str) -> None:
         assert note.startswith("no document has") and any(
             near in note for near in ("mean 'brown'?", "mean 'x'?", "mean 'The end'?")
         )
+
+
+def test_a_star_in_a_template_of_like_is_noted() -> None:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c").append(
+            [{"text": "a", "source": "brown"}, {"text": "a", "source": "x_y"}]
+        )
+        for condition, advice in {
+            "source LIKE 'bro*'": "LIKE 'bro%'",
+            "NOT source LIKE '*row*'": "LIKE '%row%'",
+            "source LIKE 'bro%'": None,
+            "source LIKE '*r_w*'": None,
+            "source LIKE 'brown'": None,
+        }.items():
+            note = connection.execute(f"COUNT DOCS WHERE {condition}").summary.get("note")
+            assert note is None if advice is None else f"; {advice} has any text there" in note, condition
+            if advice is not None:
+                assert connection.execute(f"COUNT DOCS WHERE source {advice}").fetchall() == [(1,)]
 
 
 def test_a_value_that_some_document_has_gets_no_note() -> None:
