@@ -38,7 +38,6 @@ class Matching(Node):
     """A part of a pattern and how it is matched.
 
     MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None); IGNORE CASE or DIACRITICS; PREFIX.
-    Without `by_setting`, the setting `match` does not apply where `text` is None.
     """
 
     ngram: Ngram | Regex | AnyToken | SentenceEdge | Group | Matching
@@ -46,7 +45,6 @@ class Matching(Node):
     ignore_case: bool = False
     ignore_diacritics: bool = False
     prefix: bool = False
-    by_setting: bool = True
 
 
 @dataclass(frozen=True)

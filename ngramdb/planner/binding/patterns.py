@@ -136,7 +136,7 @@ def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
 
 def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
     """Whether text is matched, and whether case is ignored: as written, else as the setting decides."""
-    is_plain = value is None or (isinstance(node, ast.Matching) and not node.by_setting)
+    is_plain = value is None
     default = Matching(False, False) if is_plain else scope.matching()
     if not isinstance(node, ast.Matching):
         return default
