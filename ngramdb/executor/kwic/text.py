@@ -250,7 +250,7 @@ class StoredContexts(Contexts):
         return self._placed[1].of_characters(start, stop)
 
     def _bounds(self, line: Line, words: Words) -> tuple[int, int, int, int]:
-        """Return the characters of the stored text that bound a line and its match: begin, start, stop, end."""
+        """Return the places in the stored text that bound a line and its match: begin, start, stop, end."""
         text = words.text
         if not len(
             words.starts

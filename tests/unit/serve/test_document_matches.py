@@ -75,7 +75,7 @@ def answered(service: Service, corpus: str, number: int, **given: str) -> dict[s
 
 
 def matches_in(text: str, query: str, as_words: bool, ignore_case: bool) -> list[list[int]]:
-    """Return the spans of a string in a text, overlapping ones too; as words, only those with space around."""
+    """Return the spans of a string in a text, overlapping ones too; of words, those with space around."""
     sought = r"\s+".join(map(re.escape, query.split(" "))) if as_words else re.escape(query)
     around = rf"(?<!\S)(?=({sought})(?!\S))" if as_words else f"(?=({sought}))"
     flags = re.IGNORECASE if ignore_case else 0
