@@ -8,29 +8,39 @@ then *current* in the thread, and need not be passed along:
 - Work that is handed to other threads waits for them with `result_of`, and gives kernels there a token of its
   own, to be set when the wait ends in an error.
 
+Ctrl-C raises KeyboardInterrupt between any two bytecodes of the main thread. What acquires a resource, or
+must not stop halfway, defers it: `Deferred` for a short block, `guarded` for the two ends of a context manager.
+
 Without a current token `check` and `step` do nothing, and kernels look for signals only.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
-from ngramdb._cext.base.interrupt import Interrupt, check, current, step
+from ngramdb._cext.base.interrupt import Deferred, Guarded, Interrupt, check, current, step
 from ngramdb.errors import ResourceError
 
 if TYPE_CHECKING:
     from concurrent import futures
 
 __all__ = [
+    "Deferred",
+    "Guarded",
     "Interrupt",
     "ProgressCallback",
     "Work",
+    "acquired",
     "at_once",
     "check",
     "current",
+    "guarded",
     "holding",
     "require_memory",
     "result_of",
@@ -44,6 +54,7 @@ ProgressCallback = Callable[[Interrupt], None]
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Arguments = ParamSpec("Arguments")
 
 
 class Lock(Protocol):
@@ -82,11 +93,34 @@ def require_memory(n_bytes: int, what: str) -> None:
         raise ResourceError(f"{text}: {advice}", limit=limit, asked=n_bytes)
 
 
-@contextmanager
+def guarded(function: Callable[Arguments, Iterator[Value]]) -> Callable[Arguments, Guarded[Value]]:
+    """As `contextlib.contextmanager`, but Ctrl-C breaks neither the part before the `yield` nor the one after.
+
+    Polls in them do raise it.
+    """
+    manager = contextmanager(function)
+
+    @wraps(function)
+    def make(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Guarded[Value]:
+        return Guarded(manager(*args, **kwargs))
+
+    return make
+
+
+def acquired(lock: Lock, timeout_s: float | None) -> bool:
+    """Wait for a lock, at most `timeout_s` seconds (None: without end) and as long as work may go on."""
+    deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    while not lock.acquire(timeout=max(0.0, min(PATIENCE_S, deadline - time.monotonic()))):
+        if time.monotonic() >= deadline:
+            return False
+        check()
+    return True
+
+
+@guarded
 def holding(lock: Lock) -> Iterator[None]:
     """The lock, waited for as long as the current work may go on."""
-    while not lock.acquire(timeout=PATIENCE_S):
-        check()
+    acquired(lock, None)
     try:
         yield
     finally:

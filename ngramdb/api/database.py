@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
@@ -28,7 +28,7 @@ from ngramdb.errors import (
     StorageError,
     VersionWarning,
 )
-from ngramdb.interrupts import Interrupt, ProgressCallback, Work, check, current, holding
+from ngramdb.interrupts import Interrupt, ProgressCallback, Work, check, current, guarded, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
@@ -338,7 +338,7 @@ class Database:
         """The token of a block of work, to be entered; what is done in the block ends with its time."""
         return Limited(self.requests, seconds or None)
 
-    @contextmanager
+    @guarded
     def writing(self) -> Iterator[float]:
         """One writer at a time; yields the seconds to wait for a writer of another connection.
 
@@ -381,7 +381,7 @@ class Database:
         )
         return (cautions.Caution(message, VersionWarning),)
 
-    @contextmanager
+    @guarded
     def change(self, name: str, action: str) -> Iterator[Change]:
         """A change of a corpus, as `writing`."""
         self.require_own(name)

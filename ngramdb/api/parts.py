@@ -21,6 +21,7 @@ from ngramdb.engine.storage.lock import FileLock
 from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.errors import CorruptionError, InvalidArgument, LockedError, StorageError
 from ngramdb.formats import MARKER
+from ngramdb.interrupts import Deferred, guarded
 from ngramdb.opening import open_regular
 
 # The version of reports. A program refuses those with a higher one.
@@ -181,7 +182,7 @@ def write_report(out: str, report: PartReport, run: str) -> bool:
     return True
 
 
-@contextlib.contextmanager
+@guarded
 def running(out: str, stem: str, run: str) -> Iterator[str]:
     """The path of the database of a run, whose lock is held meanwhile; both go unless a report names it."""
     path = os.path.join(out, f"{stem}.{run}")
@@ -206,7 +207,7 @@ def remove_leftovers(out: str, stem: str | None = None) -> int:
         if stem not in (None, of_part) or _is_named(out, of_part, run):
             continue
         path = os.path.join(out, f"{of_part}.{run}.lock")
-        with contextlib.suppress(LockedError, OSError), FileLock.acquire(path):
+        with Deferred(), contextlib.suppress(LockedError, OSError), FileLock.acquire(path):
             n_removed += _remove_run(out, of_part, run)
     return n_removed
 

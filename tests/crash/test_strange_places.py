@@ -56,8 +56,8 @@ def operate(path: Path, scratch: Path) -> None:
     use(path, scratch, read_only=True)
     use(path, scratch, read_only=False)
     # A database that is made, with whatever stands there.
-    with contextlib.suppress(StorageError):
-        Store.open(RealDirectory(path)).begin(0.0).close()
+    with contextlib.suppress(StorageError), Store.open(RealDirectory(path)).begin(0.0):
+        pass
 
 
 def use(path: Path, scratch: Path, read_only: bool) -> None:

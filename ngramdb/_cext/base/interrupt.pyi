@@ -1,8 +1,24 @@
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 from typing_extensions import Self
+
+Entered = TypeVar("Entered")
+
+class Deferred:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class Guarded(Generic[Entered]):
+    def __init__(self, manager: AbstractContextManager[Entered]) -> None: ...
+    def __enter__(self) -> Entered: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 class Interrupt:
     parent: Interrupt | None

@@ -4,7 +4,10 @@
 Python modules use it by way of `ngramdb.interrupts`; kernels by way of interrupt.pxd and interrupt.hpp.
 """
 
+import _thread
 import os
+import signal
+import sys
 import threading
 
 from ngramdb.errors import Interrupted, TimeoutExceeded
@@ -54,6 +57,110 @@ def _find_main_thread():
 _find_main_thread()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_find_main_thread)
+
+
+# The handler of SIGINT that is set aside while `Deferred` or `Guarded` defers the signal; None otherwise.
+cdef object deferred_handler = None
+cdef cbool is_pending = False
+
+
+def _note(number, frame):
+    """The handler of SIGINT while it is deferred."""
+    global is_pending
+    is_pending = True
+
+
+cdef cbool defer() except *:
+    """Defer Ctrl-C. False where it cannot raise anything in this thread, or is deferred already."""
+    global deferred_handler
+    if PyThread_get_thread_ident() != main_thread or deferred_handler is not None:
+        return False
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        return False
+    try:
+        signal.signal(signal.SIGINT, _note)  # may raise the interrupt of a signal that has just arrived
+    except ValueError:  # the main thread of another interpreter
+        return False
+    deferred_handler = handler
+    return True
+
+
+cdef cbool admit() except *:
+    """Defer Ctrl-C no longer. True if there was one: it is raised by the next look for signals."""
+    global deferred_handler, is_pending
+    handler, deferred_handler = deferred_handler, None
+    if signal.getsignal(signal.SIGINT) is _note:
+        signal.signal(signal.SIGINT, handler)
+    was_pending, is_pending = is_pending, False
+    if was_pending:
+        _thread.interrupt_main(signal.SIGINT)
+    return was_pending
+
+
+cdef int deliver() except -1:
+    """Raise a deferred Ctrl-C: the work can be stopped here."""
+    global is_pending
+    if is_pending and PyThread_get_thread_ident() == main_thread:
+        is_pending = False
+        deferred_handler(signal.SIGINT, sys._getframe())
+    return 0
+
+
+cdef class Deferred:
+    """A block that Ctrl-C does not break: it is raised at the next poll in the block, or at its end.
+
+    For short blocks. Other signals, and threads besides the main one, are not affected. May be nested.
+    """
+
+    cdef cbool defers
+
+    def __enter__(self):
+        self.defers = defer()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.defers and admit():
+            PyErr_CheckSignals()
+
+
+cdef class Guarded:
+    """A context manager that Ctrl-C breaks neither while it is entered nor while it is left, only in between.
+
+    As in `Deferred`, polls within them do raise it. No bytecode runs between the manager and the block, so what
+    the manager has acquired is always released.
+    """
+
+    cdef object manager
+
+    def __cinit__(self, manager):
+        self.manager = manager
+
+    def __enter__(self):
+        cdef cbool defers = defer()
+        try:
+            return self.manager.__enter__()
+        finally:
+            if defers:
+                admit()
+
+    def __exit__(self, kind, error, trace):
+        cdef cbool defers
+        late = None
+        try:
+            defers = defer()
+        except BaseException as interrupt:
+            late = interrupt
+            kind, error, trace = type(late), late, late.__traceback__
+            defers = defer()
+        try:
+            is_suppressed = self.manager.__exit__(kind, error, trace)
+        finally:
+            if defers and admit():
+                PyErr_CheckSignals()
+        if late is not None:
+            raise late
+        return is_suppressed
 
 
 cdef class Interrupt:
@@ -186,6 +293,7 @@ cdef int visit() except -1 with gil:
     cdef PyObject* token = innermost_token()
     if PyThread_get_thread_ident() == main_thread:
         PyErr_CheckSignals()
+        deliver()
     if token != NULL:
         (<Interrupt>token).report()
     return 0
@@ -230,6 +338,7 @@ def current():
 def check():
     """Raise when the work of this thread shall stop: Interrupted or TimeoutExceeded. Costs some 30 ns."""
     cdef PyObject* token = innermost_token()
+    deliver()
     if token != NULL:
         (<Interrupt>token).look()
 
@@ -241,6 +350,7 @@ def step(done, total):
     """
     cdef PyObject* token = innermost_token()
     cdef double n
+    deliver()
     if token != NULL:
         n = total
         if n > 0:

@@ -22,7 +22,7 @@ from ngramdb import interrupts
 from ngramdb.api.verbs import rows_as
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
-from ngramdb.engine.storage.lock import FileHold, hold_file, remove_unless_held
+from ngramdb.engine.storage.lock import hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
@@ -291,7 +291,7 @@ def _replaced(name: str, target: str) -> os.stat_result | None:
     return None if is_link else found
 
 
-def _held_file(target: str) -> tuple[int, str, FileHold | None]:
+def _held_file(target: str) -> tuple[int, str, object | None]:
     """A new file beside a target, open for writing, its path, and what shows others that it is in use."""
     while True:
         temporary = f"{target}.{os.urandom(4).hex()}.tmp"

@@ -13,9 +13,8 @@ commit. Whatever is raised in the block leaves the database as it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.interrupts import guarded
 from ngramdb.types import Docs
 
 
@@ -110,7 +110,8 @@ class Change:
         self.documents = self.tokens = 0
 
     @classmethod
-    def begin(cls, store: Store, name: str, action: str, options: WriteOptions) -> Change:
+    @guarded
+    def begin(cls, store: Store, name: str, action: str, options: WriteOptions) -> Iterator[Change]:
         """Take the writer's lock; use it in a `with` block.
 
         action : what SHOW VERSIONS and audit records call the change
@@ -122,20 +123,11 @@ class Change:
         LockedError
             another writer is at work
         """
-        transaction = store.begin(options.lock_timeout_s)
-        entry = transaction.manifest.corpora.get(name)
-        if entry is None:
-            transaction.close()
-            raise missing_corpus(name)
-        return cls(store, transaction, entry, action, options)
-
-    def __enter__(self) -> Change:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.transaction.close()
+        with store.begin(options.lock_timeout_s) as transaction:
+            entry = transaction.manifest.corpora.get(name)
+            if entry is None:
+                raise missing_corpus(name)
+            yield cls(store, transaction, entry, action, options)
 
     @cached_property
     def view(self) -> CorpusView:

@@ -25,6 +25,7 @@ from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.engine.storage.versions import write_version
 from ngramdb.errors import ConflictError, CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
+from ngramdb.interrupts import Deferred
 from ngramdb.segments.container import Container, ContainerWriter
 
 #: Seconds to wait for another process that creates the same database; it takes a few syncs.
@@ -93,7 +94,7 @@ def create_database(directory: Directory) -> Marker:
             f"{path}: this is a link that leads nowhere; make the folder that it names, or remove it",
             path=path,
         )
-    with directory.lock_writer(_PATIENCE_S):
+    with Deferred(), directory.lock_writer(_PATIENCE_S):
         marker = read_marker(directory)
         if marker is not None:
             return marker

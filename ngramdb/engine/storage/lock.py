@@ -15,6 +15,7 @@ import sys
 import time
 
 from ngramdb import interrupts
+from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
 from ngramdb.opening import NO_FOLLOW, open_regular
@@ -33,8 +34,8 @@ _NOTE_LENGTH = 400
 class FileLock(WriterLock):
     """An exclusive flock on an open descriptor. Use `FileLock.acquire`."""
 
-    def __init__(self, fd: int, was_ours: bool) -> None:
-        self._fd: int | None = fd
+    def __init__(self, file: Descriptor, was_ours: bool) -> None:
+        self._file = file
         self._pid = os.getpid()
         self.was_ours = was_ours
 
@@ -42,6 +43,7 @@ class FileLock(WriterLock):
     def acquire(cls, path: str, timeout_s: float | None = 0.0) -> FileLock:
         """Take the lock on the file `path`, which is made if missing; polls for at most `timeout_s` seconds.
 
+        Call it where Ctrl-C is deferred, or the lock may be lost on its way to the caller.
         Raises LockedError if somebody else (this process included) still holds it then; OSError if the file
         cannot be opened or the file system has no locks.
         """
@@ -50,9 +52,9 @@ class FileLock(WriterLock):
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         wait_s = _FIRST_WAIT_S
         while True:
-            fd = _try_lock(path)
-            if fd is not None:
-                return cls(fd, _leave_note(fd))
+            file = _try_lock(path)
+            if file is not None:
+                return cls(file, _leave_note(file.fd))
             left_s = wait_s if deadline is None else deadline - time.monotonic()
             if left_s <= 0:
                 raise _locked(path, timeout_s)
@@ -61,34 +63,33 @@ class FileLock(WriterLock):
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def release(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is None:
+        if self._file.fd < 0:
             return
         try:
             # A forked child shares the lock: it may close its copy of the descriptor, but not unlock its
             # parent's.
             if sys.platform != "win32" and os.getpid() == self._pid:
-                fcntl.flock(fd, fcntl.LOCK_UN)
+                fcntl.flock(self._file.fd, fcntl.LOCK_UN)
         finally:
-            os.close(fd)
+            self._file.close()
 
 
-def _try_lock(path: str) -> int | None:
-    """A descriptor that holds the lock, or None while somebody else does."""
-    fd = open_regular(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW)
+def _try_lock(path: str) -> Descriptor | None:
+    """A file that holds the lock, or None while somebody else does."""
+    file = Descriptor(open_regular(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW))
     try:
         if sys.platform != "win32":
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Somebody may have removed the file between our opening and locking it; then this lock excludes
         # nobody.
-        if os.path.samestat(os.fstat(fd), os.lstat(path)):
-            return fd
+        if os.path.samestat(os.fstat(file.fd), os.lstat(path)):
+            return file
     except (BlockingIOError, FileNotFoundError):
         pass
     except BaseException:
-        os.close(fd)
+        file.close()
         raise
-    os.close(fd)
+    file.close()
     return None
 
 
@@ -134,40 +135,36 @@ def _read_note(path: str) -> tuple[int | None, str]:
         return None, ""
 
 
-class FileHold:
-    """A shared flock on a file that is read; ends with the object, or with its process."""
+def hold_file(path: str, dir_fd: int | None = None) -> object | None:
+    """Show that the file is in use, by a shared flock that ends with the object, or with its process.
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def __del__(self) -> None:
-        with contextlib.suppress(OSError):
-            os.close(self._fd)
-
-
-def hold_file(path: str, dir_fd: int | None = None) -> FileHold | None:
-    """Show that the file is in use; None where the file system has no locks, and for a symbolic link.
-
-    Raises FileNotFoundError, and OSError for what is no regular file.
+    None where the file system has no locks, and for a symbolic link. Raises FileNotFoundError, and OSError
+    for what is no regular file.
     """
     if sys.platform == "win32":
         return None
-    fd = _open_to_lock(path, os.O_RDONLY, dir_fd)
-    if fd is None:
-        return None
-    try:
-        # `is_held` takes the lock for some microseconds.
-        fcntl.flock(fd, fcntl.LOCK_SH)
-    except OSError:
-        os.close(fd)
-        return None
-    return FileHold(fd)
+    with interrupts.Deferred():
+        fd = _open_to_lock(path, os.O_RDONLY, dir_fd)
+        if fd is None:
+            return None
+        file = Descriptor(fd)
+        try:
+            # `is_held` takes the lock for some microseconds.
+            fcntl.flock(fd, fcntl.LOCK_SH)
+        except OSError:
+            return None
+        return file
 
 
 def is_held(path: str, dir_fd: int | None = None) -> bool:
     """Whether somebody, this process included, holds the file. Raises as `hold_file`."""
     if sys.platform == "win32":
         return False
+    with interrupts.Deferred():
+        return _is_held(path, dir_fd)
+
+
+def _is_held(path: str, dir_fd: int | None) -> bool:
     try:
         # Over NFS an exclusive lock takes a file that is open for writing; nothing is written.
         fd = _open_to_lock(path, os.O_RDWR, dir_fd)
@@ -194,6 +191,11 @@ def remove_unless_held(path: str) -> bool:
     """
     if sys.platform == "win32":
         return False
+    with interrupts.Deferred():
+        return _remove_unless_held(path)
+
+
+def _remove_unless_held(path: str) -> bool:
     fd = _open_to_lock(path, os.O_RDWR, None)
     if fd is None:
         return False

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ngramdb import logs
+from ngramdb import interrupts, logs
 from ngramdb.engine.storage import unsynced
 from ngramdb.engine.storage.checking import CheckFinding, findings
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
@@ -135,7 +135,8 @@ class Store:
     def _make_durable(self) -> None:
         with contextlib.suppress(LockedError, DatabaseGone):
             self.synced = True
-            self.begin().close()
+            with self.begin():
+                pass
 
     def _close(self) -> None:
         self._closed = True
@@ -240,7 +241,8 @@ class Store:
             opened = self.open_file(ref.name, kind, ref.info)
         return self._containers.setdefault(ref.name, opened) if container is None else opened
 
-    def begin(self, timeout_s: float | None = 0.0) -> Transaction:
+    @interrupts.guarded
+    def begin(self, timeout_s: float | None = 0.0) -> Iterator[Transaction]:
         """Take the writer's lock and return a transaction on the newest version; use it in a `with` block.
 
         Waits up to `timeout_s` seconds for another writer (None: without end). Orphans of earlier crashes are
@@ -258,7 +260,7 @@ class Store:
             try:
                 is_clean, self._is_clean = self._is_clean and lock.was_ours, False
                 manifest, is_clean = self._prepare_to_write(is_clean)
-                return Transaction(
+                transaction = Transaction(
                     self.directory,
                     lock,
                     manifest,
@@ -271,6 +273,8 @@ class Store:
             except BaseException:
                 lock.release()
                 raise
+        with transaction:
+            yield transaction
 
     def check(self) -> Iterator[CheckFinding]:
         """Verify every byte of every file that the newest version needs, and of all manifests.
@@ -417,12 +421,16 @@ class Store:
         """
         if self._in_use is None or self._closed:
             return True
+        with interrupts.Deferred():
+            return self._let_go_in_turn(self._in_use)
+
+    def _let_go_in_turn(self, oldest: int) -> bool:
         if not self._tidying.acquire(blocking=False):
             return False  # another thread does it, or begins to write and will do it
         try:
             with contextlib.suppress(OSError, StorageError):
                 with contextlib.suppress(FileNotFoundError):
-                    if self.directory.is_held(manifest_name(self._in_use)):
+                    if self.directory.is_held(manifest_name(oldest)):
                         return False
                 lock = self.directory.lock_writer(0.0)
                 self._is_clean &= lock.was_ours

@@ -29,7 +29,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
-from ngramdb.interrupts import current
+from ngramdb.interrupts import Deferred, current
 from ngramdb.segments.container import Ahead, Scratch
 
 
@@ -85,9 +85,8 @@ class Transaction:
             raise InvalidArgument(f"{folder!r} is no folder for data: {', '.join(KINDS)}")
         name = new_data_name(folder, suffix)
         path = self._directory.path_of(name)
-        with storage_errors("create the file", path):
-            file = _NewFile(self._directory.create(name), path, self._synced)
-        self._files[name] = file
+        with Deferred(), storage_errors("create the file", path):
+            self._files[name] = file = _NewFile(self._directory.create(name), path, self._synced)
         return name, file
 
     def take_in(self, folder: str, source: Directory, ref: FileRef) -> FileRef:
@@ -97,11 +96,11 @@ class Transaction:
         """
         self._check_usable()
         name = new_data_name(folder, ref.name.rpartition(".")[2])
+        self._files[name] = None  # from now on it is removed unless it is committed, whatever happens
         with storage_errors("take in the file", source.path_of(ref.name)):
             self._directory.take_in(name, source, ref.name)
             if self._synced and source.exists(UNSYNCED):
                 self._directory.sync_file(name)
-        self._files[name] = None
         return FileRef(name, ref.size, ref.crc)
 
     def commit(
@@ -124,15 +123,16 @@ class Transaction:
         named = dict(self.manifest.kept if kept is None else kept)
         manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora), author(), named)
         self._check(manifest)
-        self._over = True  # unless all goes well
-        try:
-            loaded = self._write(manifest)
-        except OSError as error:
-            raise self._failure(error, manifest.version) from error
-        work = current()
-        if work is not None:
-            work.note_commit(manifest.version)
-        self._adopt(loaded)
+        with Deferred():
+            self._over = True  # unless all goes well
+            try:
+                loaded = self._write(manifest)
+            except OSError as error:
+                raise self._failure(error, manifest.version) from error
+            work = current()
+            if work is not None:
+                work.note_commit(manifest.version)
+            self._adopt(loaded)
         path = self._directory.description
         logs.record(logs.INFO, "committed version %d of %s: %s", manifest.version, path, action)
         return manifest

@@ -63,16 +63,16 @@ def test_nothing_happens_without_a_commit(database, store):
 
 def test_the_lock_is_held_to_the_end_of_the_block_and_no_longer(store):
     with begin(store) as change:
-        with pytest.raises(LockedError):
-            begin(store)
+        with pytest.raises(LockedError), begin(store):
+            pass
         change.remove(numbers(0))
         change.commit()
-        with pytest.raises(LockedError):
-            begin(store)
+        with pytest.raises(LockedError), begin(store):
+            pass
     with begin(store) as change:
         assert change.view.n_documents == 2
-    with pytest.raises(BindError, match="no corpus 'x'"):
-        begin(store, "x")
+    with pytest.raises(BindError, match="no corpus 'x'"), begin(store, "x"):
+        pass
     with begin(store):  # the lock was given back
         pass
 

@@ -331,8 +331,8 @@ def test_a_load_holds_the_writers_lock(database):
 
     def documents():
         yield [1]
-        with pytest.raises(LockedError):
-            Store.open(database.directory).begin()
+        with pytest.raises(LockedError), Store.open(database.directory).begin():
+            pass
         yield [2]
 
     assert database.load(documents()).documents == 2

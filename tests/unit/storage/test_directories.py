@@ -147,7 +147,8 @@ def test_a_second_writer_waits_as_long_as_it_was_told(directory):
     timer.join()
 
 
-def test_a_lock_that_is_dropped_is_free_again(directory):
+def test_a_lock_that_is_dropped_is_free_again(tmp_path):
+    directory = RealDirectory(tmp_path)
     lock = directory.lock_writer()
     del lock
     directory.lock_writer().release()

@@ -274,8 +274,8 @@ def test_an_unknown_writer_flag_lets_readers_in_and_keeps_writers_out(path, name
     rewritten(path / name, writer_flags=1 << 40)
     store = Store.open(RealDirectory(path))
     for _ in range(2):
-        with pytest.raises(FormatVersionError, match="to write a successor of"):
-            store.begin()
+        with pytest.raises(FormatVersionError, match="to write a successor of"), store.begin():
+            pass
 
 
 # Damage
@@ -439,8 +439,8 @@ def test_check_names_file_and_offset_and_goes_on(path, writes):
 def test_a_read_only_store_refuses_to_write(directory, writes):
     writes.commit(Store.open(directory), b"one")
     store = Store.open(directory, read_only=True)
-    with pytest.raises(ReadOnlyError, match="opened read-only"):
-        store.begin()
+    with pytest.raises(ReadOnlyError, match="opened read-only"), store.begin():
+        pass
 
 
 def test_a_read_only_store_leaves_no_trace(path, writes):
@@ -467,8 +467,8 @@ def test_a_folder_without_the_right_to_write_can_be_read_but_not_written(path, w
     try:
         store = Store.open(RealDirectory(path))
         assert writes.payloads(store) == [b"one"]
-        with pytest.raises(StorageError, match="Permission denied"):
-            store.begin()
+        with pytest.raises(StorageError, match="Permission denied"), store.begin():
+            pass
     finally:
         for folder in (path, path / "segments", path / "manifests"):
             folder.chmod(stat.S_IRWXU)
@@ -477,8 +477,8 @@ def test_a_folder_without_the_right_to_write_can_be_read_but_not_written(path, w
 def test_the_second_writer_of_the_same_process_is_refused(directory):
     store = Store.open(directory)
     with store.begin():
-        with pytest.raises(LockedError) as caught:
-            Store.open(directory).begin()
+        with pytest.raises(LockedError) as caught, Store.open(directory).begin():
+            pass
         assert caught.value.holder == os.getpid()
     with store.begin():
         pass

@@ -186,7 +186,7 @@ def test_a_transaction_that_was_dropped_bars_nobody_and_its_files_go(tmp_path, w
     store = Store.open(RealDirectory(tmp_path / "db"))
     writes.commit(store, b"one")
     transaction = store.begin()
-    transaction.create_file("segments", "segment")
+    transaction.__enter__().create_file("segments", "segment")
     del transaction
     gc.collect()
     writes.commit(store, b"two")
@@ -200,7 +200,7 @@ def test_a_writer_removes_what_another_process_left(tmp_path, writes):
         "import os, sys; from ngramdb.engine.storage.directory import RealDirectory; "
         "from ngramdb.engine.storage.store import Store; "
         "transaction = Store.open(RealDirectory(sys.argv[1])).begin(); "
-        "transaction.create_file('segments', 'segment'); os._exit(0)"
+        "transaction.__enter__().create_file('segments', 'segment'); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", killed, str(tmp_path / "db")], check=True)
     assert len(data_files(store)) == 2

@@ -100,11 +100,6 @@ class WriterLock(ABC):
     def release(self) -> None:
         """Give the lock back; a second call does nothing."""
 
-    def __del__(self) -> None:
-        # A lock that was dropped unreleased (Ctrl-C at the wrong moment) must not bar this process for good.
-        with contextlib.suppress(Exception):
-            self.release()
-
     def __enter__(self: _Self) -> _Self:
         return self
 
@@ -247,6 +242,7 @@ class Directory(ABC):
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         """Take the one lock for writers, waiting at most `timeout_s` seconds (None: without end).
 
+        Call it where Ctrl-C is deferred until the caller can release the lock.
         It excludes other processes as well as other threads and other holders in this process. Raises
         LockedError with the holder's process id where that is known.
         """

@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 from weakref import WeakSet
 
 from ngramdb import forks
+from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.mapping import map_file
 from ngramdb.engine.storage.directory.object_store import REQUESTS, ObjectStore
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
-from ngramdb.interrupts import holding
+from ngramdb.interrupts import Deferred, holding
 
 #: Bytes that are there or not.
 UNIT = 1 << 16
@@ -135,23 +136,14 @@ class CachedFile:
         self._name = name
         self._lock = forks.lock()
         n_units = -(-size // UNIT)
-        self._fd = os.open(path + _DATA, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.ftruncate(self._fd, size)
-            self.view = map_file(self._fd, size)
-            self._present = _open_map(path + _MAP, n_units)
-        except BaseException:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-            raise
+        with Deferred():
+            self._file = Descriptor(os.open(path + _DATA, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.ftruncate(self._file.fd, size)
+        self.view = map_file(self._file.fd, size)
+        self._present = _open_map(path + _MAP, n_units)
         self._follows = -1  # the unit after those that were fetched last
         self._in_a_row = 0
         self._n_random = 0
-
-    def __del__(self) -> None:
-        fd, self._fd = getattr(self, "_fd", -1), -1
-        if fd >= 0:
-            os.close(fd)
 
     def need(self, *ranges: tuple[int, int], again: bool = False, at_once: bool = False) -> None:
         """Have these ranges of bytes here on return; `again` whether or not they are.
@@ -216,7 +208,7 @@ class CachedFile:
             start, stop = first * UNIT, min(last * UNIT, self.size)
             data = memoryview(self._store.read(self._name, start, stop))
             while data:
-                n = os.pwrite(self._fd, data, start)
+                n = os.pwrite(self._file.fd, data, start)
                 start, data = start + n, data[n:]
             self._present[first:last] = b"\1" * (last - first)
             self._cache.grown(stop - first * UNIT)

@@ -12,6 +12,8 @@ import os
 import stat
 from types import TracebackType
 
+from ngramdb._cext.base.descriptors import Descriptor
+
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd  # all systems but Windows, where nothing is ever written
 
 
@@ -28,13 +30,15 @@ class Folder:
         """
         self.path = f"{root}/{name}" if name else root
         self.fd: int | None = None
+        self._file: Descriptor | None = None
         if not _BY_DESCRIPTOR:
             if name:
                 _require_folder(os.lstat(self.path), self.path)
             return
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (os.O_NOFOLLOW if name else 0)
         try:
-            self.fd = os.open(self.path, flags)
+            self._file = Descriptor(os.open(self.path, flags))
+            self.fd = self._file.fd
         except OSError as error:
             # Systems differ in what they report for a link.
             if name and error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
@@ -55,8 +59,8 @@ class Folder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.fd is not None:
-            os.close(self.fd)
+        if self._file is not None:
+            self._file.close()
 
 
 def make_folder(root: str, name: str) -> bool:

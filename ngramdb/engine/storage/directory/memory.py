@@ -8,7 +8,7 @@ import os
 import threading
 from weakref import WeakValueDictionary
 
-from ngramdb import forks
+from ngramdb import forks, interrupts
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.errors import LockedError
 
@@ -138,7 +138,7 @@ class MemoryDirectory(Directory):
         return self._boot
 
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
-        if not self._writer.acquire(timeout=-1 if timeout_s is None else max(0.0, timeout_s)):
+        if not interrupts.acquired(self._writer, timeout_s):
             raise LockedError(
                 "the database in memory is being written by another thread; wait for it, or pass a timeout",
                 path=self.description,

@@ -17,12 +17,14 @@ import sys
 from abc import ABC, abstractmethod
 from functools import cache
 
+from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.folders import Folder, make_folder
 from ngramdb.engine.storage.directory.mapping import map_file
 from ngramdb.engine.storage.directory.writeback import begin_writing
 from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import Deferred
 from ngramdb.opening import NO_FOLLOW, open_regular
 from ngramdb.segments.container import Ahead, Scratch
 
@@ -101,11 +103,12 @@ class RealFile(_Buffered, WritableFile):
     def close(self) -> None:
         if self._fd is None:
             return
-        try:
-            self._flush()
-        finally:
-            fd, self._fd = self._fd, None
-            os.close(fd)
+        with Deferred():
+            try:
+                self._flush()
+            finally:
+                fd, self._fd = self._fd, None
+                os.close(fd)
 
     def ahead(self, offset: int) -> Ahead | None:
         return _AheadFile(self, offset) if hasattr(os, "pwrite") else None
@@ -198,20 +201,18 @@ class RealDirectory(Directory):
 
     def open_read(self, name: str) -> memoryview:
         folder, last = split_name(name)
-        with Folder(self._root, folder) as place:
-            fd = open_regular(place.at(last), dir_fd=place.fd)
-        try:
-            n_bytes = os.fstat(fd).st_size
-            return map_file(fd, n_bytes) if n_bytes else memoryview(b"")
-        finally:
-            os.close(fd)
+        with Deferred():
+            with Folder(self._root, folder) as place:
+                file = Descriptor(open_regular(place.at(last), dir_fd=place.fd))
+            n_bytes = os.fstat(file.fd).st_size
+            return map_file(file.fd, n_bytes) if n_bytes else memoryview(b"")
 
     def create(self, name: str) -> WritableFile:
         folder, last = split_name(name)
         if folder and make_folder(self._root, folder):
             self.sync_folder()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | os.O_CLOEXEC
-        with Folder(self._root, folder) as place:
+        with Deferred(), Folder(self._root, folder) as place:
             fd = os.open(place.at(last), flags, 0o666, dir_fd=place.fd)
             return RealFile(fd, os.path.join(self._root, folder))
 
@@ -265,12 +266,9 @@ class RealDirectory(Directory):
 
     def sync_file(self, name: str) -> None:
         folder, last = split_name(name)
-        with Folder(self._root, folder) as place:
-            fd = open_regular(place.at(last), dir_fd=place.fd)
-        try:
-            _sync(fd)
-        finally:
-            os.close(fd)
+        with Deferred(), Folder(self._root, folder) as place:
+            file = Descriptor(open_regular(place.at(last), dir_fd=place.fd))
+        _sync(file.fd)
 
     @property
     def boot(self) -> str:

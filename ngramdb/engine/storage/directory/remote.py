@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from ngramdb import forks
+from ngramdb import forks, interrupts
 from ngramdb.engine.storage.directory import block_cache
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.block_cache import BlockCache, CachedFile
@@ -156,7 +156,7 @@ class RemoteDirectory(Directory):
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         """A lock among this object's users; other writers are met when a version is published."""
         self._require_writable()
-        if not self._writer.acquire(timeout=-1 if timeout_s is None else max(0.0, timeout_s)):
+        if not interrupts.acquired(self._writer, timeout_s):
             raise LockedError(
                 f"{self.description}: another thread is writing; wait for it, or pass a timeout",
                 path=self.description,
