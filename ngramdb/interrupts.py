@@ -9,7 +9,7 @@ then *current* in the thread, and need not be passed along:
   own, to be set when the wait ends in an error.
 
 Ctrl-C raises KeyboardInterrupt between any two bytecodes of the main thread. What acquires a resource, or
-must not stop halfway, defers it: `Deferred` for a short block, `guarded` for the two ends of a context manager.
+must not stop halfway, defers it: `Deferred` for a short block, `guarded` for the ends of a context manager.
 
 Without a current token `check` and `step` do nothing, and kernels look for signals only.
 """
@@ -94,7 +94,7 @@ def require_memory(n_bytes: int, what: str) -> None:
 
 
 def guarded(function: Callable[Arguments, Iterator[Value]]) -> Callable[Arguments, Guarded[Value]]:
-    """As `contextlib.contextmanager`, but Ctrl-C breaks neither the part before the `yield` nor the one after.
+    """As `contextlib.contextmanager`, but Ctrl-C breaks neither the part before the `yield` nor that after.
 
     Polls in them do raise it.
     """

@@ -29,7 +29,7 @@ from ngramdb.cli.common import (
 )
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Bar, LoadWatch
-from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.errors import BindError, InvalidArgument, LockedError
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, ON_CONFLICT, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -130,22 +130,33 @@ def run(options: argparse.Namespace) -> int:
 def _load_into(connection: Connection, options: argparse.Namespace) -> LoadReport:
     """Load into the corpus, made when it is missing; also when another load, which failed, takes it back."""
     while True:
-        corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
-        n_before = corpus.n_documents
+        corpus, n_before, is_new = None, 0, options.corpus not in connection.corpora()
         try:
+            corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
+            n_before = corpus.n_documents
             with LoadWatch(
                 f"loading {corpus.name}", n_documents=options.limit, wanted=not options.no_progress
             ) as watch:
                 return load(corpus, options, watch)
         except BaseException as error:
+            if corpus is None:  # not even made, as a rule
+                if is_new and isinstance(error, KeyboardInterrupt):
+                    _take_back(connection, options.corpus)
+                raise
             if isinstance(error, BindError) and _is_gone(connection, options.corpus):
                 continue
             # a corpus made for this load goes with it: the next try may choose another tokenizer
             if options.commit_every is not None and corpus.n_documents > n_before:
                 say_notes([_committed(corpus, can_go_on=all(map(_can_be_read_again, options.paths)))])
             elif is_new:
-                connection.drop_corpus(options.corpus, if_exists=True, if_empty=True)
+                _take_back(connection, options.corpus)
             raise
+
+
+def _take_back(connection: Connection, name: str) -> None:
+    """Drop a corpus without documents; another writer who is at work may be loading into it."""
+    with suppress(LockedError):
+        connection.drop_corpus(name, if_exists=True, if_empty=True)
 
 
 def _is_gone(connection: Connection, name: str) -> bool:
