@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 
 import ngramdb
+from ngramdb.engine.storage import lock
 
 #: Parts of ngramdb whose lines are interrupted: those that hold locks, descriptors and new files.
 PLACES = tuple(
     str(Path(ngramdb.__file__).parent / name)
     for name in ("engine/storage", "engine/changes", "api", "interrupts.py", "opening.py")
 )
-#: Lines that are interrupted of each write, evenly spread, the first and last included.
-N_LINES = int(os.environ.get("LINES_OF_WRITES", "60"))
+#: Lines that are interrupted of each write, evenly spread, the first and last included. A large number
+#: in the environment has all of them interrupted, which takes minutes.
+N_LINES = int(os.environ.get("LINES_OF_WRITES", "20"))
 
 Run = Callable[[Any, Path], object]
 
@@ -104,6 +106,27 @@ def test_the_handler_of_the_user_is_back_after_every_write(folder: Path, tmp_pat
         with pytest.raises(ngramdb.NgramdbError):
             db.corpus("c").delete("missing = 1")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("step", ["_try_lock", "_leave_note"])
+def test_an_interrupt_while_the_lock_is_taken(
+    step: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder / "db", tmp_path / "db")
+    do = getattr(lock, step)
+
+    def do_and_interrupt(argument: Any) -> object:
+        done = do(argument)
+        signal.raise_signal(signal.SIGINT)
+        return done
+
+    with ngramdb.connect(tmp_path / "db") as db:
+        monkeypatch.setattr(lock, step, do_and_interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            db.corpus("c").append(["a"])
+        monkeypatch.undo()
+        assert caught.tb  # its frames keep what they had taken
+        db.corpus("c").append(["a"])
 
 
 @pytest.mark.parametrize("name", WRITES)

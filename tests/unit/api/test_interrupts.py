@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -16,8 +17,10 @@ import pytest
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.executor.results.result import Result, batched, supervised
+from ngramdb.interrupts import Deferred, check, guarded
 
 
 @contextmanager
@@ -463,3 +466,75 @@ def test_the_time_of_a_block_replaces_the_setting(db, wiki):
 def test_interrupts_reach_work_in_a_block_with_a_time(db, wiki):
     with db.timeout(600), called_after(0.1, db.interrupt), pytest.raises(Interrupted):
         endless(db).fetchall()
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_deferred_interrupt_is_raised_at_the_end_of_the_outermost_block():
+    done = []
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), Deferred():
+        with Deferred():
+            press()
+            done.append("inner")
+        done.append("outer")
+    assert done == ["inner", "outer"] and signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_poll_raises_a_deferred_interrupt():
+    with pytest.raises(KeyboardInterrupt), Deferred():
+        press()
+        check()
+        raise AssertionError("not reached")
+    check()
+
+
+def test_what_is_acquired_is_released_whenever_the_interrupt_comes():
+    free = []
+
+    @guarded
+    def resource(when):
+        press() if when == "before" else None
+        try:
+            yield
+        finally:
+            press() if when == "after" else None
+            free.append(when)
+
+    for when in ("before", "between", "after"):
+        with pytest.raises(KeyboardInterrupt), resource(when):
+            press() if when == "between" else None
+            len("a look for signals")
+    assert free == ["before", "between", "after"]
+
+
+def test_an_ignored_signal_and_other_threads_are_left_alone():
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Deferred():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            press()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+    def work():
+        with Deferred():
+            return signal.getsignal(signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() is handler
+
+
+def test_a_wait_for_a_lock_ends_with_the_interrupt_also_where_it_is_deferred():
+    directory = MemoryDirectory()
+    lock = directory.lock_writer()
+    with (
+        called_after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        pytest.raises(KeyboardInterrupt),
+        Deferred(),
+    ):
+        directory.lock_writer(timeout_s=None)
+    lock.release()
+    directory.lock_writer().release()

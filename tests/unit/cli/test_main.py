@@ -14,6 +14,7 @@ import ngramdb
 from ngramdb.cli.commands import load
 from ngramdb.cli.commands.load import open_corpus
 from ngramdb.cli.main import COMMANDS, main
+from ngramdb.engine.storage.directory import RealDirectory
 
 Captured = pytest.CaptureFixture[str]
 
@@ -563,6 +564,27 @@ def test_export_writes_records_of_removed_documents(database: str, tmp_path: Pat
     assert main(["export", database, "odd", "gone.parquet", "--removals", "--format", "parquet"]) == 0
     for wrong in (["--where", "x = 2"], ["--format", "arpa", "--order", "3"]):
         assert main(["export", database, "odd", "bad", "--removals", *wrong]) == 2
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_an_interrupt_takes_back_a_corpus_that_was_just_made_unless_another_writer_is_at_work(
+    is_locked: bool, database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    create = ngramdb.Connection.create_corpus
+    locks = []
+
+    def create_and_interrupt(connection: ngramdb.Connection, name: str, **options: Any) -> None:
+        create(connection, name, **options)
+        if is_locked:
+            locks.append(RealDirectory(database).lock_writer())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ngramdb.Connection, "create_corpus", create_and_interrupt)
+    assert main(["load", database, "new", "d.jsonl"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    assert ("new" in ngramdb.connect(database).corpora()) is is_locked
+    for lock in locks:
+        lock.release()
 
 
 # ---- exit codes -------------------------------------------------------------------------------------------

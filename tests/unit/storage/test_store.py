@@ -150,7 +150,7 @@ def test_a_closed_store_says_so(directory):
         lambda: store.manifest,
         store.refresh,
         store.versions,
-        store.begin,
+        store.begin().__enter__,
         lambda: list(store.check()),
     ):
         with pytest.raises(StorageError, match="has been closed"):
