@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from ngramdb.errors import ResourceError
 
 if TYPE_CHECKING:
     from concurrent import futures
+    from types import TracebackType
 
 __all__ = [
     "Deferred",
@@ -39,9 +41,11 @@ __all__ = [
     "acquired",
     "at_once",
     "check",
+    "checked",
     "current",
     "guarded",
     "holding",
+    "memory_errors",
     "require_memory",
     "result_of",
     "step",
@@ -75,6 +79,36 @@ class Work(Interrupt):
 
     memory_limit = 0
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if isinstance(error, MemoryError):
+            raise _out_of_memory(error)
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise a MemoryError of the block (of Python, a kernel, NumPy or Arrow) as a ResourceError.
+
+    `Work` does so itself; this is for what runs outside of it, such as the conversion of rows to a table.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise _out_of_memory(error) from None
+
+
+def _out_of_memory(error: MemoryError) -> ResourceError:
+    # The frames below hold what took the memory; release them before the caller handles the error.
+    traceback.clear_frames(error.__traceback__)
+    found = ResourceError(
+        "memory ran out; ask for less, or SET memory_limit to less than the memory that is free, so that "
+        "large answers are refused before they are computed"
+    )
+    found.__cause__ = error.with_traceback(None)
+    return found
+
 
 def require_memory(n_bytes: int, what: str) -> None:
     """Check, before it is allocated, that an array fits `memory_limit` of the current work.
@@ -91,6 +125,13 @@ def require_memory(n_bytes: int, what: str) -> None:
         text = f"{what} take {n_bytes:,} bytes, and memory_limit is {limit:,}"
         advice = "ask for fewer or shorter ones, or SET memory_limit higher"
         raise ResourceError(f"{text}: {advice}", limit=limit, asked=n_bytes)
+
+
+def checked(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, with a check before each: for loops that take microseconds per item."""
+    for item in items:
+        check()
+        yield item
 
 
 def guarded(function: Callable[Arguments, Iterator[Value]]) -> Callable[Arguments, Guarded[Value]]:

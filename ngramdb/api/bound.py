@@ -226,9 +226,21 @@ class BoundCorpus:
         """The plan as it is run."""
         return planner.optimize(logical, self.database.settings.disabled_rules, estimated=False)[0]
 
-    def run(self, logical: Plan) -> Result:
-        """What a plan answers; warns of what its result is cautious about."""
-        result = statements.answer(self.database, self.optimized(logical))
+    def ask(
+        self, tree: Any, where: str | None, params: ParameterValues, work: Interrupt | None = None
+    ) -> Result:
+        """Bind the tree of a statement and run it as one piece of work, or as the rest of `work`."""
+        work = self.work() if work is None else work
+        with work:
+            logical = self.bind(tree, where, params)
+        return self.run(logical, work)
+
+    def run(self, logical: Plan, work: Interrupt | None = None) -> Result:
+        """Return a plan's answer, and warn of what it is cautious about; `work` goes on if it is given."""
+        work = self.work() if work is None else work
+        with work:
+            plan = self.optimized(logical)
+        result = statements.answer(self.database, plan, work)
         if result.cautions:
             cautioning.warn(result.cautions)
         return result

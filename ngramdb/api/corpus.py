@@ -670,8 +670,9 @@ class Corpus:
             A condition or a group that cannot be parsed or bound, or a value that is missing.
         """
         table = trees.TableWanted(group_by, per_million, order_by, descending, top)
-        tree = trees.counts(ngrams, match_text, ignore_case, table)
-        return self._bound.run(self._bound.bind(tree, where, params))
+        with self._bound.work() as work:
+            tree = trees.counts(ngrams, match_text, ignore_case, table)
+        return self._bound.ask(tree, where, params, work)
 
     def docs(
         self,
@@ -708,7 +709,7 @@ class Corpus:
             descending = flags.as_flag("descending", descending)
         if order_by is not None or returning is not None:
             tree = trees.docs(order_by, descending, limit, offset, returning)
-            return self._bound.run(self._bound.bind(tree, where, params))
+            return self._bound.ask(tree, where, params)
         if limit is not None or type(offset) is not int or offset:
             limit, offset = trees.at_least(0, "limit", limit), trees.whole(0, "offset", offset)
         view = self._bound.current()
@@ -768,7 +769,7 @@ class Corpus:
         """
         lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
         tree = trees.kwic(pattern, match_text, ignore_case, lines)
-        return self._bound.run(self._bound.bind(tree, where, params))
+        return self._bound.ask(tree, where, params)
 
     @flags.checked
     def occurrences(
@@ -860,7 +861,7 @@ class Corpus:
             A number out of range, or a measure that does not exist.
         """
         tree = trees.collocates(pattern, match_text, ignore_case, window, within_sentence, by, min_count, top)
-        return self._bound.run(self._bound.bind(tree, where, params))
+        return self._bound.ask(tree, where, params)
 
     def keywords(
         self,
@@ -943,7 +944,7 @@ class Corpus:
             A condition that cannot be parsed or bound, a field that no document has.
         """
         tree = trees.dispersion(pattern, match_text, ignore_case, by)
-        return self._bound.run(self._bound.bind(tree, where, params))
+        return self._bound.ask(tree, where, params)
 
     @flags.checked
     def ngrams(
@@ -978,7 +979,7 @@ class Corpus:
         Columns `ngram`, `token_ids`, `count`.
         """
         tree = trees.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
-        return self._bound.run(self._bound.bind(tree, where, params))
+        return self._bound.ask(tree, where, params)
 
     def trace(
         self,
@@ -1068,7 +1069,7 @@ class Corpus:
         where, params : a condition as after WHERE; all documents without one
         seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
         """
-        return self._bound.run(self._bound.bind(trees.sample(size, seed), where, params))
+        return self._bound.ask(trees.sample(size, seed), where, params)
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -1235,7 +1236,7 @@ class Corpus:
         -----
         Cost: a random read or two for each occurrence.
         """
-        return self._bound.run(self._bound.bind(trees.dist_before(ngram, top), where, params))
+        return self._bound.ask(trees.dist_before(ngram, top), where, params)
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The distribution of `dist` as arrays, by token id, straight from the kernel.

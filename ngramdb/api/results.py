@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import notebook
+from ngramdb.interrupts import memory_errors
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _html(**columns: NDArray[Any]) -> str:
     return notebook.table(tuple(columns), rows, [below])
 
 
+@memory_errors()
 def _frame(**columns: NDArray[Any]) -> pandas.DataFrame:
     frame: pandas.DataFrame = dataframes.column_frame(columns)
     return frame

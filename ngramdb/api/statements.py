@@ -211,9 +211,9 @@ def described(database: Database, name: str, version: int | None) -> Result:
     return supervised(result, work)
 
 
-def answer(database: Database, plan: plans.Plan) -> Result:
-    """The result of a finished plan on the newest known version, as a separate piece of work."""
-    with database.work() as work:
+def answer(database: Database, plan: plans.Plan, work: Interrupt) -> Result:
+    """Run a finished plan on the newest known version, as a part of `work`, and return its result."""
+    with work:
         result = run_plan(plan, DatabaseSession(database, database.snapshot))
     _log(database, work, plan.label())
     return supervised(result, work if work.committed is None else _reporting(database, work))

@@ -12,6 +12,9 @@ from ngramdb._cext.corpus.joins import distinct, sort_positions, stable_order
 
 IntArray = NDArray[np.int64]
 
+# The peak of `numbered_sequences`.
+BYTES_PER_SEQUENCE = 120
+
 
 def numbered(values: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """Number values by the distinct ones, which ascend.
@@ -38,7 +41,7 @@ def numbered_sequences(
     """The same for sequences, of which shorter ones come first if they begin alike.
 
     `values_at(some, depth)` returns value number `depth` of these sequences. A sequence is read until it
-    differs from all others. Memory: 120 bytes per sequence.
+    differs from all others. Memory: `BYTES_PER_SEQUENCE`.
     """
     # Per sequence the number of smaller ones; sequences that are equal so far have the same rank.
     ranks = np.zeros(len(lengths), dtype=np.int64)

@@ -60,6 +60,8 @@ def problem_of(error: BaseException) -> Problem:
     """What an error is for a client."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error.__cause__, MemoryError):  # the server's memory, not a limit that was set
+        error = error.__cause__
     for kind in type(error).__mro__:
         status = STATUS.get(kind)
         if status is not None:

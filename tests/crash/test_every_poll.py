@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import ngramdb
-from ngramdb.errors import QueryCancelled
+from ngramdb.errors import QueryCancelled, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 
 #: Work with more polls than this is stopped at this many of them, evenly spread, the first and last included.
@@ -183,3 +183,16 @@ def test_polls_within_a_document(name: str, model: str) -> None:
         assert n >= LEAST_POLLS, f"{n} polls do not go by the work done in {N_TOKENS} tokens"
         for k in (LEAST_POLLS // 4, LEAST_POLLS // 2):
             assert is_stopped(run, k)
+
+
+def test_polls_while_many_ngrams_are_bound() -> None:
+    n_ngrams = 500
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["a b c"])
+        many = [[i % 3] for i in range(n_ngrams)]
+        # Of each n-gram the tree, the pattern, the name, the count and the row.
+        assert n_polls(lambda: corpus.counts(many)) >= 5 * n_ngrams
+        db.settings["timeout"] = 1e-9
+        with pytest.raises(TimeoutExceeded):
+            corpus.counts([[0], ["no id"]])  # InvalidArgument without a timeout

@@ -111,6 +111,44 @@ with ngramdb.connect(path) as db:
     sound(db, 50)
 """
 
+NO_MEMORY_FOR_ANSWERS = """
+import random
+
+with ngramdb.connect(path) as db:
+    db.settings["threads"] = 1
+    c = db.create_corpus("c", tokenizer="bytes")
+    letters = random.Random(1)
+    text = "".join(letters.choices("abcdefghij", k=1_500_000))
+    c.append([{"text": text, "k": 1}, {"text": text[:500_000], "k": 2}])
+    db.use("c")
+    many = [[i % 10] for i in range(1_000_000)]
+
+    # Each answer once with little to do, and once with much.
+    def answers(n, text, many, result):
+        return {
+            "NGRAMS": lambda: db.execute(f"NGRAMS {n}").fetchall(),
+            "GROUP BY": lambda: db.execute(f"COUNT *{{{n}}} GROUP BY FORM").fetchall(),
+            "KEYWORDS": lambda: db.execute(f"KEYWORDS WHERE k = 1 AGAINST REST NGRAMS {n}").fetchall(),
+            "COPY": lambda: db.execute(f"COPY (COUNT *{{{n}}} GROUP BY FORM) TO '{path}.csv'"),
+            "counts": lambda: c.counts(many).fetchall(),
+            "match_lengths": lambda: c.match_lengths(text),
+            "export_arpa": lambda: c.export_arpa(path + ".arpa", order=n),
+            "df": lambda: result.df(),
+            "arrow": lambda: result.arrow(),
+            "to_dicts": lambda: result.to_dicts(),
+        }
+
+    small = answers(2, text[:50], many[:5], db.execute("NGRAMS 1"))
+    small[sys.argv[2]]()
+    large = answers(12, text, many, db.execute("NGRAMS 6"))[sys.argv[2]]
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 4_000_000, resource.RLIM_INFINITY))
+    fails(ResourceError, "memory ran out", large)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    assert c.count("a") > 0
+"""
+
 MEMORY_LIMIT = """
 with ngramdb.connect(path) as db:
     c = db.create_corpus("c")
@@ -159,9 +197,9 @@ with ngramdb.connect(path) as db:
 """
 
 
-def tell(story: str, path: str) -> None:
+def tell(story: str, path: str, *arguments: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + story, path], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", BEGIN + story, path, *arguments], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -174,6 +212,15 @@ def test_a_limit_is_a_clear_error_and_does_no_harm(story, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the limit is set above what is in use")
 def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
     tell(NO_MEMORY, str(tmp_path / "db"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the limit is set above what is in use")
+@pytest.mark.parametrize(
+    "answer",
+    "NGRAMS,GROUP BY,KEYWORDS,COPY,counts,match_lengths,export_arpa,df,arrow,to_dicts".split(","),
+)
+def test_an_answer_that_does_not_fit_into_memory_is_a_clear_error(answer, tmp_path):
+    tell(NO_MEMORY_FOR_ANSWERS, str(tmp_path / "db"), answer)
 
 
 def tell_on_a_small_device(folder, size, *steps, arguments=()):

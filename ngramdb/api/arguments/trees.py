@@ -14,6 +14,7 @@ from ngramdb.api.arguments import packing
 from ngramdb.api.arguments.tables import is_iterable
 from ngramdb.api.patterns import Pattern
 from ngramdb.errors import InvalidArgument, ParseError
+from ngramdb.interrupts import checked
 from ngramdb.kinds import KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.language.parser import parse_group_keys
@@ -72,7 +73,7 @@ def count(ngram: Any, match_text: bool | None, ignore_case: bool | None) -> ast.
 
 def counts(ngrams: Any, match_text: bool | None, ignore_case: bool | None, table: TableWanted) -> ast.Count:
     """COUNT of several n-grams, or of one, by groups."""
-    first, *others = (_occurring(one, match_text, ignore_case) for one in _each_ngram(ngrams))
+    first, *others = (_occurring(one, match_text, ignore_case) for one in checked(_each_ngram(ngrams)))
     return ast.Count(
         first,
         others=tuple(others),

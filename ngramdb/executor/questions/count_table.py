@@ -26,6 +26,7 @@ from ngramdb.executor.questions.grouping import (
     key_columns,
 )
 from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched
+from ngramdb.interrupts import checked
 from ngramdb.planner.plan import Actual, AllDocs, CountTable, FieldKey, Occurring, PlaceKey, Several
 from ngramdb.planner.source import IntArray, Segment
 
@@ -80,7 +81,8 @@ class _Table:
         plan = self._plan
         if plan.keys or not isinstance(plan.what.docs, AllDocs):
             return False
-        counts = [net_count(plan.corpus, united(item, plan.corpus.tokenizer)) for item in plan.what.operands]
+        operands = checked(plan.what.operands)
+        counts = [net_count(plan.corpus, united(item, plan.corpus.tokenizer)) for item in operands]
         if None in counts:
             return False
         for i, n in enumerate(counts):
@@ -143,7 +145,7 @@ class _Table:
     def rows(self) -> Groups:
         """Keys and numbers of every row, by what tells it from others and orders it."""
         plan, found = self._plan, Groups()
-        for i, groups in enumerate(self._counts):
+        for i, groups in enumerate(checked(self._counts)):
             self.occurs[i] = any(values[-1] for values in groups.values())
             for key, values in self._groups(groups):
                 row = list(values)

@@ -17,7 +17,7 @@ from ngramdb.executor.conditions.field_values import Codes, FieldReader
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.occurrences import Occurrences
 from ngramdb.executor.conditions.stored_text import token_places
-from ngramdb.executor.distinct import numbered, numbered_sequences
+from ngramdb.executor.distinct import BYTES_PER_SEQUENCE, numbered, numbered_sequences
 from ngramdb.executor.questions.ngrams import BYTES_PER_TOKEN, batches_of
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
@@ -66,7 +66,11 @@ def joined(numbers: IntArray, owners: IntArray, n: int) -> tuple[IntArray, IntAr
 def of_occurrences(
     keys: Sequence[FieldKey | PlaceKey], corpus: Corpus, segment: Segment, found: Occurrences
 ) -> tuple[IntArray, list[Codes]]:
-    """The keys of occurrences: which of them each row is, and the keys of the rows."""
+    """The keys of occurrences: which of them each row is, and the keys of the rows.
+
+    Raises ResourceError if the occurrences do not fit the memory limit.
+    """
+    interrupts.require_memory(len(found) * BYTES_PER_SEQUENCE, f"the texts of {len(found):,} occurrences")
     at = segment.index.documents_at(found.starts)
     stands, chosen = numbered(at)
     docs = at[stands]

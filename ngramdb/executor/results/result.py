@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.interrupts import Interrupt, check, under
+from ngramdb.interrupts import Interrupt, check, memory_errors, under
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
@@ -167,6 +167,7 @@ class Result:
         if act is not None:
             act()
 
+    @memory_errors()
     def fetchmany(self, size: int = BATCH_ROWS) -> list[Row]:
         """The next `size` rows, fewer at the end."""
         rows: list[Row] = []
@@ -178,6 +179,7 @@ class Result:
             rows.extend(taken)
         return rows
 
+    @memory_errors()
     def fetchall(self) -> list[Row]:
         """All rows that were not read yet."""
         return list(chain.from_iterable(self._batches_as_made()))
@@ -222,6 +224,7 @@ class Result:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @memory_errors()
     def __getstate__(self) -> dict[str, Any]:
         """The result as data, for pickles and copies.
 
@@ -257,10 +260,12 @@ class Result:
 
     # ---- other forms ------------------------------------------------------------------------------------
 
+    @memory_errors()
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows that were not read yet, each as a dict by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
+    @memory_errors()
     def arrow(self) -> pyarrow.Table:
         """The rows that were not read yet as a `pyarrow.Table`.
 
@@ -278,6 +283,7 @@ class Result:
         self._require_rows()
         return dataframes.arrow_table(self.columns, self.types, self.fetchall(), self.arrow_types)
 
+    @memory_errors()
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
         """The same as a stream of record batches of `n_rows`, made while they are read.
 
@@ -307,6 +313,7 @@ class Result:
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
+    @memory_errors()
     def df(self) -> pandas.DataFrame:
         """The rows that were not read yet as a `pandas.DataFrame`.
 
@@ -318,6 +325,7 @@ class Result:
         frame: pandas.DataFrame = dataframes.pandas_frame(self.columns, self.types, self.fetchall())
         return frame
 
+    @memory_errors()
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
         from ngramdb.executor.results import dataframes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ngramdb.errors import PlanError
+from ngramdb.interrupts import checked
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
@@ -82,16 +83,16 @@ def _table(scope: Scope, node: ast.Count, corpus: Corpus, keys: Keys) -> plan.Pl
     if not keys and not node.others:
         _refuse_order(scope, node)
     every = (node.what, *node.others)
-    what_each = tuple(occurring(scope, item, corpus, condition) for item in every)
+    what_each = tuple(occurring(scope, item, corpus, condition) for item in checked(every))
     if any(isinstance(key, plan.PlaceKey) for key in keys):
-        for what, item in zip(what_each, every, strict=True):
+        for what, item in zip(what_each, checked(every), strict=True):
             pattern = what.pattern if isinstance(what, plan.OccurrencesOf) else None
             if isinstance(pattern, plan.Gram) and not len(pattern):
                 scope.fail(PlanError, "text beside occurrences needs an n-gram of at least one token", item)
     found = plan.CountTable(
         corpus,
         plan.Several(what_each, condition(scope, node.where, corpus)),
-        tuple(_name(scope, item) for item in every),
+        tuple(_name(scope, item) for item in checked(every)),
         keys,
         top=scope.number(node.top, "TOP", 0),
         per_million=node.per_million,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ngramdb.interrupts import check
 from ngramdb.planner.plan import Node, Plan
 
 
@@ -43,6 +44,7 @@ def on_nodes(rewrite: Callable[[Any], Node]) -> Callable[[Plan], Plan]:
 
     def walk(node: Node) -> Node:
         # What doesn't change is handed on as it is: most rules do not apply to most conditions.
+        check()
         children = node.children()
         if children:
             rewritten = tuple([walk(child) for child in children])
