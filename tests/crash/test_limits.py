@@ -217,7 +217,18 @@ def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the limit is set above what is in use")
 @pytest.mark.parametrize(
     "answer",
-    "NGRAMS,GROUP BY,KEYWORDS,COPY,counts,match_lengths,export_arpa,df,arrow,to_dicts".split(","),
+    [
+        "NGRAMS",
+        "GROUP BY",
+        "KEYWORDS",
+        "COPY",
+        "counts",
+        "match_lengths",
+        "export_arpa",
+        "df",
+        "arrow",
+        "to_dicts",
+    ],
 )
 def test_an_answer_that_does_not_fit_into_memory_is_a_clear_error(answer, tmp_path):
     tell(NO_MEMORY_FOR_ANSWERS, str(tmp_path / "db"), answer)
