@@ -278,7 +278,9 @@ def _deterministic(steps: _Steps, start: int, end: int, expression: str) -> Tabl
     """The automaton of sets of steps (Rabin and Scott, 1959), over classes of characters read alike."""
     class_of = np.zeros(len(steps.alphabet), dtype=np.int64)
     for members in steps.classes:
-        _, class_of = np.unique(2 * class_of + members, return_inverse=True)
+        interrupts.check()
+        split = 2 * class_of + members
+        class_of = (np.cumsum(np.bincount(split) > 0) - 1)[split]
     n_classes = int(class_of.max(initial=0)) + 1
     example = np.zeros(n_classes, dtype=np.int64)
     example[class_of] = np.arange(len(class_of))

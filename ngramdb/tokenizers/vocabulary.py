@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.interrupts import check
 from ngramdb.marks import Spelling, changed_letters, unmarked
 from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]
+
+# Characters between two interrupt checks: some 20 ms.
+CHUNK = 1 << 16
 
 
 class WithTexts(Protocol):
@@ -73,14 +77,23 @@ class Vocabulary:
     def _without_marks(self) -> Words:
         if self._unmarked is None:
             points = np.frombuffer(self._texts.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-            distinct = np.unique(points)
-            table = {ord(one): text for one, text in changed_letters("".join(map(chr, distinct))).items()}
-            sizes = np.ones(int(distinct.max(initial=0)) + 1, dtype=np.int64)
+            occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=np.bool_)
+            occurs[points] = True
+            distinct = np.flatnonzero(occurs)
+            table: dict[int, str] = {}
+            for start in range(0, len(distinct), CHUNK):
+                check()
+                letters = "".join(map(chr, distinct[start : start + CHUNK].tolist()))
+                table.update((ord(one), text) for one, text in changed_letters(letters).items())
+            check()
+            sizes = np.ones(len(occurs), dtype=np.int64)
             for code, text in table.items():
                 sizes[code] = len(text)
             ends = np.concatenate(([0], np.cumsum(sizes[points])))
             bounds = ends[np.concatenate(([0], np.cumsum(self._lengths)))]
-            self._unmarked = Words(self._texts.translate(table), np.diff(bounds))
+            unmarked_texts = self._texts.translate(table)
+            check()
+            self._unmarked = Words(unmarked_texts, np.diff(bounds))
         return self._unmarked
 
 

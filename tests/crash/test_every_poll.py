@@ -196,3 +196,19 @@ def test_polls_while_many_ngrams_are_bound() -> None:
         db.settings["timeout"] = 1e-9
         with pytest.raises(TimeoutExceeded):
             corpus.counts([[0], ["no id"]])  # InvalidArgument without a timeout
+
+
+def test_polls_while_long_token_ids_are_shown() -> None:
+    n_tokens, n_documents = 2000, 50
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([[7] * n_tokens] * n_documents)
+        assert n_polls(lambda: corpus.kwic([7] * n_tokens).fetchall()) >= n_documents
+
+
+def test_polls_while_marks_are_removed_from_a_large_vocabulary() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="chars").append(["a"])
+        db.use("c")
+        # 0x110000 characters, 2**16 between two checks.
+        assert n_polls(lambda: db.execute("COUNT /a/ IGNORE DIACRITICS").fetchall()) >= 17
