@@ -212,3 +212,15 @@ def test_polls_while_marks_are_removed_from_a_large_vocabulary() -> None:
         db.use("c")
         # 0x110000 characters, 2**16 between two checks.
         assert n_polls(lambda: db.execute("COUNT /a/ IGNORE DIACRITICS").fetchall()) >= 17
+
+
+def test_polls_while_long_ngrams_are_compared_with_the_text() -> None:
+    n_tokens = 40_000
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="chars").append(["a" * (2 * n_tokens)])
+        db.use("c")
+        text = "a" * n_tokens
+        # Every place is compared: as much as n_tokens / 64 others, and 2**19 of these a poll.
+        least = n_tokens * (n_tokens // 64) // 2**19
+        n = n_polls(lambda: db.execute("COUNT ? AND NOT ? WITHIN 5 TOKENS", [text, text]).fetchall())
+        assert n >= least

@@ -39,6 +39,10 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
   constexpr size_t kAhead = 8;
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
+  // A place where all but the last symbols match costs a comparison of n symbols, 64 of them about as much as a
+  // place where none does.
+  const uint64_t place_cost = 1 + n / 64;
+  const uint64_t piece = std::max<uint64_t>(8 * kStopInterval / place_cost, 1);
   std::vector<Sym> query(n);
   if (n == 0 || !code_.encode(ids, n, query.data())) return;
   uint64_t n_read = 0;
@@ -47,15 +51,15 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
     const uint64_t last = std::min<uint64_t>(stops[i], a_.n_text);
     if (starts[i] >= last) continue;
     symbols_.need(starts[i], last - starts[i] + n);
-    n_read += last - starts[i] + kWindow;
+    n_read += (last - starts[i]) * place_cost + kWindow;
     if (n_read > 8 * kStopInterval) {
       check_stop(stop, i, n_windows);
       n_read = 0;
     }
     // Long windows in pieces, with interrupt checks within them.
-    for (uint64_t first = starts[i]; first < last; first += 8 * kStopInterval) {
+    for (uint64_t first = starts[i]; first < last; first += piece) {
       if (first > starts[i]) check_stop(stop);
-      find_all(a_.text, first, std::min<uint64_t>(last, first + 8 * kStopInterval), a_.n_text, query.data(), n, out);
+      find_all(a_.text, first, std::min<uint64_t>(last, first + piece), a_.n_text, query.data(), n, out);
     }
   }
 }
