@@ -236,7 +236,7 @@ class BoundCorpus:
         return self.run(logical, work)
 
     def run(self, logical: Plan, work: Interrupt | None = None) -> Result:
-        """Return a plan's answer, and warn of what it is cautious about; `work` goes on if it is given."""
+        """Return a plan's answer, and warn of its cautions; it continues `work` if that is given."""
         work = self.work() if work is None else work
         with work:
             plan = self.optimized(logical)

@@ -191,7 +191,7 @@ def test_polls_while_many_ngrams_are_bound() -> None:
         corpus = db.create_corpus("c")
         corpus.append(["a b c"])
         many = [[i % 3] for i in range(n_ngrams)]
-        # Of each n-gram the tree, the pattern, the name, the count and the row.
+        # Each n-gram has a tree, a pattern, a name, a count and a row.
         assert n_polls(lambda: corpus.counts(many)) >= 5 * n_ngrams
         db.settings["timeout"] = 1e-9
         with pytest.raises(TimeoutExceeded):

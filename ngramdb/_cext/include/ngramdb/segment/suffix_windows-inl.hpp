@@ -40,7 +40,7 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
   // A place where all but the last symbols match costs a comparison of n symbols, 64 of them about as much as a
-  // place where none does.
+  // place without a match.
   const uint64_t place_cost = 1 + n / 64;
   const uint64_t piece = std::max<uint64_t>(8 * kStopInterval / place_cost, 1);
   std::vector<Sym> query(n);
