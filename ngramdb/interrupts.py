@@ -103,8 +103,8 @@ def _out_of_memory(error: MemoryError) -> ResourceError:
     # The frames below hold what took the memory; release them before the caller handles the error.
     traceback.clear_frames(error.__traceback__)
     found = ResourceError(
-        "memory ran out; request fewer or shorter rows, or SET memory_limit to less than the memory that is free, so that "
-        "large answers are refused before they are computed"
+        "memory ran out; request fewer or shorter rows, or SET memory_limit to less than the memory that is "
+        "free, so that large answers are refused before they are computed"
     )
     found.__cause__ = error.with_traceback(None)
     return found
