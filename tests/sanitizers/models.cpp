@@ -1,6 +1,7 @@
 // Randomised checks of language models, to be run under sanitizers: against brute force, against each other, on
 // damaged arrays, and one model that threads share.
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "corpora.hpp"
@@ -143,16 +144,21 @@ std::vector<Scored> estimates(const Model& model, const Ids& context, bool begin
     joined.insert(joined.end(), context.begin(), context.end());
     ends.push_back(static_cast<int64_t>(joined.size()));
   }
-  const Exact<int64_t> ids(joined), offsets(ends), wanted(tokens);
+  std::vector<int64_t> one_each(tokens.size() + 1);
+  std::iota(one_each.begin(), one_each.end(), 0);
+  const Exact<int64_t> ids(joined), offsets(ends), wanted(tokens), of_tokens(one_each);
   const Exact<uint8_t> begin(std::vector<uint8_t>(tokens.size(), begins));
   Exact<Scored> found(tokens.size());
-  model.estimate(ids.data(), offsets.data(), wanted.data(), begin.data(), tokens.size(), found.data(), nullptr);
+  model.estimate(ids.data(), offsets.data(), wanted.data(), of_tokens.data(), begin.data(), tokens.size(), found.data(),
+                 nullptr);
   return std::vector<Scored>(found.data(), found.data() + found.size());
 }
 
 std::vector<double> distribution(const Model& model, const Ids& context, bool begins) {
   const Exact<int64_t> ids(context);
-  return model.distribution(ids.data(), ids.size(), begins, nullptr);
+  Exact<double> found(model.n_outcomes());
+  model.distribution(ids.data(), ids.size(), begins, found.data(), nullptr);
+  return std::vector<double>(found.data(), found.data() + found.size());
 }
 
 Exact<Scored> scores(const Model& model, const Documents& documents, bool sentences) {
@@ -341,7 +347,8 @@ void check_states(Random& random, const Corpus& corpus, const Model& model) {
   for (size_t i = 0; i < documents[0].size(); ++i) {
     if (random.chance(2)) other.read(state, random.pick(all_tokens(corpus)), nullptr);
     if (random.chance(2)) {
-      CHECK(same(state.read(TextState(state), documents[0][i], nullptr), found[i]));
+      other = state;
+      CHECK(same(state.read(other, documents[0][i], nullptr), found[i]));
     } else {
       CHECK(same(state.read(state, documents[0][i], nullptr), found[i]));
     }

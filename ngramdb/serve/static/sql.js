@@ -39,8 +39,8 @@ export function all(...conditions) {
 const PIECES = new RegExp(
   [
     String.raw`(?<space>\s+)`,
-    // A slash after a word, a number or a bracket, or before a space, divides.
-    String.raw`(?<regex>(?<![\p{L}\p{N}_)\]])/(?![\s/*])(?:[^/\\\n]|\\[^\n])+/)`,
+    // A slash after a word, a number or a bracket, or before a space, divides, unless a pattern has to begin there.
+    String.raw`(?<regex>(?:(?<![\p{L}\p{N}_)\]])/(?![\s/*])|(?<=(?:^|\b(?:COUNT|KWIC|OF|WHERE|AND|OR|NOT)|[(|])\s*)/(?= ))(?:[^/\\\n]|\\[^\n])+/)`,
     String.raw`(?<comment>--[^\n]*|/\*[\s\S]*?(?:\*/|$))`,
     String.raw`(?<ngram>"(?:[^"\\]|\\[\s\S])*(?:"|$))`,
     String.raw`(?<value>'(?:[^']|'')*(?:'|$))`,

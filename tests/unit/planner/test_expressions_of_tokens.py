@@ -201,12 +201,12 @@ def test_a_beginning_of_several_tokens_is_refused(tmp_path: Path) -> None:
             connection.execute('COUNT "foxe" PREFIX MATCH TOKENS')
 
 
-def test_the_arguments_of_count_are_not_match_tokens(tmp_path: Path) -> None:
+def test_match_text_false_is_match_tokens(tmp_path: Path) -> None:
     with ngramdb.connect() as connection:
         corpus = connection.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "t.json"))
         corpus.append(["a fox FOX foxes"])
         for rule in ("tokens", "text", "text ignore case"):
             connection.execute(f"SET match = '{rule}'")
-            assert corpus.count(" fox", ignore_case=True) == 3
-            assert corpus.count(" fox") == 2
+            assert corpus.count(" fox", match_text=False) == 2
+            assert corpus.count(" fox", match_text=False, ignore_case=True) == 2
             assert list(connection.execute('COUNT " fox" MATCH TOKENS IGNORE CASE')) == [(2,)]
