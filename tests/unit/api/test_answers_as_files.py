@@ -45,9 +45,13 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def corpus(db, tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def corpus(db):
     corpus = db.create_corpus("c")
     corpus.append(ROWS)
     return corpus
