@@ -33,7 +33,7 @@ from peerbench.layout import Layout
 
 import ngramdb
 from ngramdb._cext.sort.construction import CoreBudget, key_directory, lcp_width_for, suffix_array
-from ngramdb.segments.symbols import SymbolBuilder
+from ngramdb.segments.container.layout import SymbolBuilder
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results_loading.md"

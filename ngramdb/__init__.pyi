@@ -7,7 +7,7 @@ from .api.connection import connect as connect
 from .api.connection import connect_remote as connect_remote
 from .api.corpus import Corpus as Corpus
 from .api.cursor import Cursor as Cursor
-from .api.parts import PartReport as PartReport
+from .api.part_reports import PartReport as PartReport
 from .api.patterns import Pattern as Pattern
 from .api.patterns import pattern as pattern
 from .api.remote import RemoteConnection as RemoteConnection

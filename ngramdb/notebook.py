@@ -6,8 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ngramdb.marks import whole_stop
-from ngramdb.visible import visible
+from ngramdb.diacritics import whole_stop
+from ngramdb.terminal_escapes import visible
 
 # Characters of a value that are shown.
 SHOWN_CHARACTERS = 200

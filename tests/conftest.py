@@ -11,7 +11,7 @@ from plain_kind import PlainSegment
 from writes import Writes
 
 from ngramdb.segments import registry
-from ngramdb.segments.native import KIND
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.registry import Kind
 
 

@@ -11,7 +11,7 @@ from indexes import packed
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import key_directory, mark_lcps, suffix_array
-from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
+from ngramdb.segments.container.layout import SymbolBuilder, dense_ranks
 
 # Ends of the widths that symbols are stored in, and their neighbours.
 IDS = (0, 1, 2, 3, 253, 254, 255, 256, 65533, 65534, 65535, 65536, 2**31, 2**32 - 3, 2**32 - 2, 2**32 - 1)

@@ -5,7 +5,7 @@ from .connection import connect_remote as connect_remote
 from .corpus import Corpus as Corpus
 from .cursor import Cursor as Cursor
 from .cursor import Result as Result
-from .parts import PartReport as PartReport
+from .part_reports import PartReport as PartReport
 from .results import DocumentScores as DocumentScores
 from .results import Probability as Probability
 from .results import Scores as Scores

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 # call maps and unmaps another one (18 ms of the 125 that importing all this took).
 import numpy as np  # noqa: F401
 
-from ngramdb import flags, notebook
+from ngramdb import bool_arguments, notebook
 from ngramdb.api.database import Database, letting_go
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
@@ -21,16 +21,16 @@ from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, dir
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
-from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
+from ngramdb.registries import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
     from ngramdb.api import cursor, remote, session, statements
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import trees
+    from ngramdb.api.arguments import to_ast
     from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
@@ -53,7 +53,7 @@ else:
     remote = lazy_module("ngramdb.api.remote")
     session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
-    trees = lazy_module("ngramdb.api.arguments.trees")
+    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
     verbs = lazy_module("ngramdb.api.corpus")
 
 _T = TypeVar("_T")
@@ -66,7 +66,7 @@ def connect(
 ) -> Connection: ...
 @overload
 def connect(path: str, *, read_only: bool = False, token: str) -> RemoteConnection: ...
-@flags.checked
+@bool_arguments.checked
 def connect(
     path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
 ) -> Connection | RemoteConnection:
@@ -334,7 +334,7 @@ class Connection(HasErrors):
         """
         _check_is_name(name)
         self._database.refresh()
-        number = None if version is None else trees.version_number(version, self.snapshot.manifest.number_of)
+        number = None if version is None else to_ast.version_number(version, self.snapshot.manifest.number_of)
         return statements.described(self._database, name, number)
 
     def interrupt(self) -> None:
@@ -424,8 +424,8 @@ class Connection(HasErrors):
         Cost: one manifest. It and each later one are larger by that of the kept version (some kilobytes), and
         the files of the kept version stay on disk.
         """
-        number = None if version is None else trees.version_number(version)
-        plan = plans.KeepVersion(trees.version_name(name), number)
+        number = None if version is None else to_ast.version_number(version)
+        plan = plans.KeepVersion(to_ast.version_name(name), number)
         return self._acting(lambda now: now.run_keep(plan)[0])
 
     @_letting_go
@@ -439,7 +439,7 @@ class Connection(HasErrors):
         BindError
             No version has that name.
         """
-        plan = plans.DropVersion(trees.version_name(name))
+        plan = plans.DropVersion(to_ast.version_name(name))
         self._acting(lambda now: now.run_drop_version(plan))
 
     def _acting(self, act: Callable[[session.DatabaseSession], _T]) -> _T:
@@ -471,7 +471,7 @@ class Connection(HasErrors):
         """
         return verbs.Corpus(self._database, self._database.corpus_name(name))
 
-    @flags.checked
+    @bool_arguments.checked
     def create_corpus(
         self,
         name: str,
@@ -518,7 +518,7 @@ class Connection(HasErrors):
         return verbs.Corpus(self._database, name)
 
     @letting_go(lambda connection: connection._database)
-    @flags.checked
+    @bool_arguments.checked
     def drop_corpus(self, name: str, if_exists: bool = False, if_empty: bool = False) -> bool:
         """Drop a corpus, in one commit.
 

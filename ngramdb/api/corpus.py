@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import flags, notebook
-from ngramdb.api.bound import BoundCorpus
+from ngramdb import bool_arguments, notebook
+from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.api.database import Database, letting_go
-from ngramdb.api.verbs import asking
+from ngramdb.api.verbs import model_queries
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
 
 if TYPE_CHECKING:
+    from ngramdb.api import build_part as parts
     from ngramdb.api import parsing, patterns, results
-    from ngramdb.api import part as parts
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import models, packing, trees, units
+    from ngramdb.api.arguments import models, packing, to_ast, units
     from ngramdb.api.arguments import tables as given_tables
     from ngramdb.api.arguments.signatures import (
         Documents,
@@ -53,25 +53,24 @@ if TYPE_CHECKING:
         StoredDocument,
     )
     from ngramdb.api.verbs import (
-        analyzing,
-        cautioning,
         contamination,
+        corpora,
         decontaminating,
         evaluation,
         exporting,
         loading,
-        reading,
+        python_warnings,
     )
-    from ngramdb.api.verbs.analyzing import AnalysisReport
+    from ngramdb.api.verbs.corpora import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
     from ngramdb.api.verbs.loading import LoadCallback, LoadReport
     from ngramdb.engine.changes import audit, document_keys
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
-    from ngramdb.engine.changes.restoring import RestoreOutcome
+    from ngramdb.engine.changes.deletion import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
-    from ngramdb.engine.corpus.residency import WarmedIndex
+    from ngramdb.engine.corpus.memory_residency import WarmedIndex
     from ngramdb.executor.questions import generating, scoring
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import trace as spans
@@ -80,8 +79,8 @@ if TYPE_CHECKING:
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
+    from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
-    from ngramdb.lm.speculative import Draft
     from ngramdb.planner import binder, cautions, grams, options, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
@@ -89,11 +88,11 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Catalog
     from ngramdb.planner.source import Corpus as CorpusView
 else:
-    analyzing = lazy_module("ngramdb.api.verbs.analyzing")
+    corpora = lazy_module("ngramdb.api.verbs.corpora")
     audit = lazy_module("ngramdb.engine.changes.audit")
     document_keys = lazy_module("ngramdb.engine.changes.document_keys")
     binder = lazy_module("ngramdb.planner.binder")
-    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     changes = lazy_module("ngramdb.executor.statements.changes")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
@@ -113,13 +112,13 @@ else:
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.api.parsing")
     patterns = lazy_module("ngramdb.api.patterns")
-    parts = lazy_module("ngramdb.api.part")
+    parts = lazy_module("ngramdb.api.build_part")
     plans = lazy_module("ngramdb.planner.plan")
-    reading = lazy_module("ngramdb.api.verbs.reading")
+    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
     results = lazy_module("ngramdb.api.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     spans = lazy_module("ngramdb.executor.questions.trace")
-    trees = lazy_module("ngramdb.api.arguments.trees")
+    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
     units = lazy_module("ngramdb.api.arguments.units")
 
 Path = str | os.PathLike[str]
@@ -232,7 +231,7 @@ class Corpus:
         return self
 
     @_letting_go
-    @flags.checked
+    @bool_arguments.checked
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
 
@@ -396,7 +395,7 @@ class Corpus:
             bound.removes = True
             found = bound.condition(tree, corpus)
             if bound.phrases:  # before anything is removed: a filter may make an error of a warning
-                cautioning.warn(cautions.cautions_of_removed(bound.phrases))
+                python_warnings.warn(cautions.cautions_of_removed(bound.phrases))
             return found
 
         with self._bound.work():
@@ -464,7 +463,7 @@ class Corpus:
         self._bound.check_whole("restore")
         with self._bound.work():
             session = self._bound.session()
-            number = trees.version_number(version, session.version_number)
+            number = to_ast.version_number(version, session.version_number)
             return session.run_restore(plans.RestoreCorpus(self.name, number))
 
     @_letting_go
@@ -528,7 +527,7 @@ class Corpus:
     # ---- evaluation sets --------------------------------------------------------------------------------
 
     @_letting_go
-    @flags.checked
+    @bool_arguments.checked
     def decontaminate(
         self,
         against: Path | Sequence[Path],
@@ -617,9 +616,9 @@ class Corpus:
         """
         bound = self._bound
         if match_text is not None or ignore_case is not None or where is not None or params is not None:
-            match_text = flags.as_optional_flag("match_text", match_text)
-            ignore_case = flags.as_optional_flag("ignore_case", ignore_case)
-            return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case), where, params))
+            match_text = bool_arguments.as_optional_flag("match_text", match_text)
+            ignore_case = bool_arguments.as_optional_flag("ignore_case", ignore_case)
+            return bound.number(bound.bind(to_ast.count(ngram, match_text, ignore_case), where, params))
         if bound.snapshot.is_past:
             bound.rebind()
         if type(ngram) is list:  # the usual question, by the million
@@ -629,9 +628,9 @@ class Corpus:
             except (TypeError, OverflowError, ValueError) as error:
                 cause = error
             bound.refuse(ngram, cause)  # outside of the handler: one error, not two
-        return asking.count(bound, ngram)
+        return model_queries.count(bound, ngram)
 
-    @flags.checked
+    @bool_arguments.checked
     def counts(
         self,
         ngrams: Ngram | Pattern | Sequence[Ngram],
@@ -669,9 +668,9 @@ class Corpus:
         QueryError
             A condition or a group that cannot be parsed or bound, or a value that is missing.
         """
-        table = trees.TableWanted(group_by, per_million, order_by, descending, top)
+        table = to_ast.TableWanted(group_by, per_million, order_by, descending, top)
         with self._bound.work() as work:
-            tree = trees.counts(ngrams, match_text, ignore_case, table)
+            tree = to_ast.counts(ngrams, match_text, ignore_case, table)
         return self._bound.ask(tree, where, params, work)
 
     def docs(
@@ -706,12 +705,12 @@ class Corpus:
         """
         # Asked by the hundred thousand, so that what is usual is not looked at any further.
         if descending is not False:
-            descending = flags.as_flag("descending", descending)
+            descending = bool_arguments.as_flag("descending", descending)
         if order_by is not None or returning is not None:
-            tree = trees.docs(order_by, descending, limit, offset, returning)
+            tree = to_ast.docs(order_by, descending, limit, offset, returning)
             return self._bound.ask(tree, where, params)
         if limit is not None or type(offset) is not int or offset:
-            limit, offset = trees.at_least(0, "limit", limit), trees.whole(0, "offset", offset)
+            limit, offset = to_ast.at_least(0, "limit", limit), to_ast.whole(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
         return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
@@ -729,7 +728,7 @@ class Corpus:
 
     # ---- texts around occurrences, n-grams, spans -------------------------------------------------------
 
-    @flags.checked
+    @bool_arguments.checked
     def kwic(
         self,
         pattern: Ngram | Pattern,
@@ -767,11 +766,11 @@ class Corpus:
         Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`, and those of `returning`;
         `summary['total']` is the number of all occurrences, also with a `limit` or a `sample`.
         """
-        lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
-        tree = trees.kwic(pattern, match_text, ignore_case, lines)
+        lines = to_ast.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
+        tree = to_ast.kwic(pattern, match_text, ignore_case, lines)
         return self._bound.ask(tree, where, params)
 
-    @flags.checked
+    @bool_arguments.checked
     def occurrences(
         self,
         pattern: Ngram | Pattern,
@@ -798,12 +797,12 @@ class Corpus:
         Cost: some 20 ns per occurrence, and 24 bytes.
         """
         bound = self._bound
-        tree = trees.kwic(pattern, match_text, ignore_case, trees.LinesWanted())
+        tree = to_ast.kwic(pattern, match_text, ignore_case, to_ast.LinesWanted())
         plan = bound.optimized(bound.bind(tree, where, params))
         with bound.work():
-            found = reading.occurrences(plan)
+            found = python_warnings.occurrences(plan)
         if not len(found.doc_ids) and plan.phrases:
-            cautioning.warn(cautions.cautions_of_nothing(plan))
+            python_warnings.warn(cautions.cautions_of_nothing(plan))
         return found
 
     def document(self, doc_id: int) -> StoredDocument:
@@ -819,9 +818,9 @@ class Corpus:
             The corpus has no such document.
         """
         with self._bound.work():
-            return reading.document(self._bound.current(), doc_id)
+            return python_warnings.document(self._bound.current(), doc_id)
 
-    @flags.checked
+    @bool_arguments.checked
     def collocates(
         self,
         pattern: Ngram | Pattern,
@@ -860,7 +859,9 @@ class Corpus:
         InvalidArgument
             A number out of range, or a measure that does not exist.
         """
-        tree = trees.collocates(pattern, match_text, ignore_case, window, within_sentence, by, min_count, top)
+        tree = to_ast.collocates(
+            pattern, match_text, ignore_case, window, within_sentence, by, min_count, top
+        )
         return self._bound.ask(tree, where, params)
 
     def keywords(
@@ -910,10 +911,10 @@ class Corpus:
             other = self._bound.name_of(against._bound, verb)
         else:
             condition = against
-        text = trees.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
+        text = to_ast.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
         return self._bound.run(self._bound.bind_text(text, params))
 
-    @flags.checked
+    @bool_arguments.checked
     def dispersion(
         self,
         pattern: Ngram | Pattern,
@@ -943,10 +944,10 @@ class Corpus:
         QueryError
             A condition that cannot be parsed or bound, a field that no document has.
         """
-        tree = trees.dispersion(pattern, match_text, ignore_case, by)
+        tree = to_ast.dispersion(pattern, match_text, ignore_case, by)
         return self._bound.ask(tree, where, params)
 
-    @flags.checked
+    @bool_arguments.checked
     def ngrams(
         self,
         n: int | tuple[int, int],
@@ -978,7 +979,7 @@ class Corpus:
         -------
         Columns `ngram`, `token_ids`, `count`.
         """
-        tree = trees.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
+        tree = to_ast.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
         return self._bound.ask(tree, where, params)
 
     def trace(
@@ -1010,8 +1011,8 @@ class Corpus:
         InvalidArgument
             A number out of range.
         """
-        docs = trees.at_least(0, "docs", docs)
-        plan = self._bound.bind(trees.trace(text, min_length, returning), where, params)
+        docs = to_ast.at_least(0, "docs", docs)
+        plan = self._bound.bind(to_ast.trace(text, min_length, returning), where, params)
         return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
@@ -1026,7 +1027,7 @@ class Corpus:
         -------
         `starts`, `lengths` and `counts`, (k,) int64 each.
         """
-        min_length = trees.whole(1, "min_length", min_length)
+        min_length = to_ast.whole(1, "min_length", min_length)
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
@@ -1069,7 +1070,7 @@ class Corpus:
         where, params : a condition as after WHERE; all documents without one
         seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
         """
-        return self._bound.ask(trees.sample(size, seed), where, params)
+        return self._bound.ask(to_ast.sample(size, seed), where, params)
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -1100,7 +1101,7 @@ class Corpus:
         ngrams = packing.listed(ngrams)
         matched = self._bound.database.settings.match != "tokens"
         if matched and isinstance(ngrams, list) and any(isinstance(ngram, str) for ngram in ngrams):
-            return asking.count_as_set(self._bound, ngrams)
+            return model_queries.count_as_set(self._bound, ngrams)
         with self._bound.work():
             flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
             try:
@@ -1109,7 +1110,7 @@ class Corpus:
                 packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
                 raise
         if isinstance(ngrams, list) and not counts.all():
-            cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+            python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
     # ---- language models: a model is what stands after USING, or an object of `ngramdb.lm` --------------
@@ -1149,7 +1150,7 @@ class Corpus:
             bound.rebind()
         used = models.as_model(model)
         context = bound.encode_ngram(given) if type(given) is str else given
-        token = continuation if type(continuation) is int else asking.single_token(continuation)
+        token = continuation if type(continuation) is int else model_queries.single_token(continuation)
         if (
             token is not None
             and bound.prob is not None
@@ -1160,12 +1161,12 @@ class Corpus:
             try:
                 step = bound.prob(context, token, used.infgram, used.limit)
                 if not step[0] or (used.infgram and type(given) is str):
-                    asking.warn_of_unseen(bound, continuation, given)
+                    model_queries.warn_of_unseen(bound, continuation, given)
                 return results.Probability(step[0] / step[1], step) if step[1] else None
             except (TypeError, OverflowError, ValueError):
                 pass  # what is wrong with it is found out, and said, below
-        found = asking.probability(bound, continuation if token is None else (token,), context, used)
-        asking.warn_of_unseen(bound, continuation, given)
+        found = model_queries.probability(bound, continuation if token is None else (token,), context, used)
+        model_queries.warn_of_unseen(bound, continuation, given)
         return found
 
     def dist(
@@ -1196,7 +1197,7 @@ class Corpus:
         InvalidArgument
             A `top` that is not a whole number of at least 0, or an unknown model.
         """
-        top = trees.at_least(0, "top", top)
+        top = to_ast.at_least(0, "top", top)
         if where is not None or params is not None:
             return self._among(where, params).dist(given, model, top)
         view = self._bound.current()
@@ -1236,7 +1237,7 @@ class Corpus:
         -----
         Cost: a random read or two for each occurrence.
         """
-        return self._bound.ask(trees.dist_before(ngram, top), where, params)
+        return self._bound.ask(to_ast.dist_before(ngram, top), where, params)
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The distribution of `dist` as arrays, by token id, straight from the kernel.
@@ -1264,13 +1265,13 @@ class Corpus:
             # The usual question goes to the kernel as it is, as in `count`.
             dist = bound.dist
             try:
-                found = dist(given, False, 0, asking.FEW)
+                found = dist(given, False, 0, model_queries.FEW)
             except (TypeError, OverflowError, ValueError):
                 found = None  # what is wrong with it is found out, and said, below
             if found is not None:
                 ids, counts, n_end, context_count, n = found
                 return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
-        return asking.next_tokens(bound, given, asking.counted(model))
+        return model_queries.next_tokens(bound, given, model_queries.counted(model))
 
     def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
         """The distributions of many contexts as arrays, in one kernel call.
@@ -1280,7 +1281,7 @@ class Corpus:
         contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
         model : as `dist_arrays` takes it
         """
-        return asking.next_tokens_many(self._bound, contexts, asking.counted(model))
+        return model_queries.next_tokens_many(self._bound, contexts, model_queries.counted(model))
 
     def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
         """Many probabilities in one kernel call: entry i is P(continuations[i] | contexts[i]), with counts.
@@ -1296,9 +1297,9 @@ class Corpus:
         InvalidArgument
             Numbers of contexts and continuations that differ, or a continuation without tokens.
         """
-        return asking.probabilities(self._bound, contexts, continuations, models.as_model(model))
+        return model_queries.probabilities(self._bound, contexts, continuations, models.as_model(model))
 
-    @flags.checked
+    @bool_arguments.checked
     def score(
         self,
         ngram: Ngram,
@@ -1341,7 +1342,7 @@ class Corpus:
             found = scoring.token_scores(view, ids, offsets, used, unit is not None)
         return results.Scores.of(found, used.is_probability)
 
-    @flags.checked
+    @bool_arguments.checked
     def score_many(
         self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
     ) -> DocumentScores:
@@ -1383,9 +1384,9 @@ class Corpus:
         """
         self._bound.check_whole("analyze")
         with self._bound.work():
-            return analyzing.analyze(self._bound.database, self.name, order)
+            return corpora.analyze(self._bound.database, self.name, order)
 
-    @flags.checked
+    @bool_arguments.checked
     def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
         """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
 
@@ -1458,11 +1459,11 @@ class Corpus:
         -----
         Diverse beams: Vijayakumar et al. 2018. Nucleus: Holtzman et al. 2020.
         """
-        wanted = trees.TextWanted(
+        wanted = to_ast.TextWanted(
             tokens, models.as_model(model), method, beams, temperature, top, nucleus, diversity, seed, n
         )
         bound = self._among(where, params)._bound
-        plan = asking.generation(bound, trees.generate(given, wanted))
+        plan = model_queries.generation(bound, to_ast.generate(given, wanted))
         tokenizer = plan.corpus.tokenizer
         with bound.work():
             found = generating.Run(plan).continuations()
@@ -1496,11 +1497,11 @@ class Corpus:
         -------
         An iterator of str; joined, they are the text that `generate` returns.
         """
-        wanted = trees.TextWanted(
+        wanted = to_ast.TextWanted(
             tokens, models.as_model(model), method, None, temperature, top, nucleus, seed=seed
         )
         bound = self._among(where, params)._bound
-        plan = asking.generation(bound, trees.generate(given, wanted))
+        plan = model_queries.generation(bound, to_ast.generate(given, wanted))
         work = bound.work()
         with work:
             run = generating.Run(plan)
@@ -1525,13 +1526,13 @@ class Corpus:
         """
         view = self._bound.current()
         if isinstance(given, str):
-            cautioning.warn_of(view, given)
+            python_warnings.warn_of(view, given)
         with self._bound.work():
             return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
 
     # ---- evaluation -------------------------------------------------------------------------------------
 
-    @flags.checked
+    @bool_arguments.checked
     def perplexity(
         self,
         docs: Documents,
@@ -1565,7 +1566,7 @@ class Corpus:
             used = model_cache.language_model(view, models.as_model(model))
             return evaluation.perplexity(used, view, docs, unit, progress)
 
-    @flags.checked
+    @bool_arguments.checked
     def agreement(
         self,
         docs: Documents,

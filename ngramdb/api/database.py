@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
-from ngramdb import forks
+from ngramdb import fork_safety
 from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
@@ -33,7 +33,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import cautioning
+    from ngramdb.api.verbs import python_warnings
     from ngramdb.engine.changes import change as changing
     from ngramdb.engine.changes.change import Change, WriteOptions
     from ngramdb.engine.changes.writer import LoadProgress
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
     from ngramdb.planner import cautions
 else:
-    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")
@@ -65,7 +65,7 @@ def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Ver
             finally:
                 database.store.let_go()
                 if database.lost is not None:
-                    cautioning.warn(database.cautions())
+                    python_warnings.warn(database.cautions())
 
         return call  # type: ignore[return-value]
 
@@ -127,7 +127,7 @@ class Database:
         self._inherited: tuple[object, ...] = ()
         # Weak references: one that is no longer used must not keep its version.
         self._followers: WeakSet[Follower] = WeakSet()
-        forks.renew_in_children(self)
+        fork_safety.renew_in_children(self)
 
     def is_same(self, other: Database) -> bool:
         """Whether this is the same database: the same files, if by two connections."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer, is_question
 from ngramdb.planner.explain import explain_lines
 from ngramdb.planner.plan import ExplainPlan
+from ngramdb.planner.plan_meter import PlanMeter
 
 COLUMNS = ("plan",)
 

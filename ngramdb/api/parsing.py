@@ -15,10 +15,10 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.parameters import Parameters, ParameterValues, Placeholders
 
 if TYPE_CHECKING:
-    from ngramdb.planner import templates
-    from ngramdb.planner.templates import Template
+    from ngramdb.planner import plan_cache
+    from ngramdb.planner.plan_cache import Template
 else:
-    templates = lazy_module("ngramdb.planner.templates")  # needs what most statements do not
+    plan_cache = lazy_module("ngramdb.planner.plan_cache")  # needs what most statements do not
 
 # Statements that are remembered, and up to which length: about a megabyte at most, trees aside.
 REMEMBERED = 256
@@ -68,4 +68,4 @@ def _statements(text: str) -> ParsedStatements:
 @lru_cache(maxsize=REMEMBERED)
 def _condition(text: str) -> ParsedCondition:
     condition = parse_condition(text)
-    return ParsedCondition(condition, Placeholders((condition,)), templates.Template.of(condition))
+    return ParsedCondition(condition, Placeholders((condition,)), plan_cache.Template.of(condition))

@@ -25,17 +25,17 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from ngramdb import errors, flags
+from ngramdb import bool_arguments, errors
 from ngramdb.api import wire
 from ngramdb.api.arguments import tables
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
-from ngramdb.api.verbs import cautioning
+from ngramdb.api.verbs import python_warnings
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
-from ngramdb.executor.results.facts import drawn
 from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.results.result_summary import drawn
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
@@ -288,7 +288,7 @@ class RemoteCorpus(_Verbs):
         body = {"arguments": values, "where": list(self._conditions), **limits}
         first = self._connection.asked(target, body)
         for message, category in first["warnings"]:
-            cautioning.warn([Caution(message, getattr(errors, category))])
+            python_warnings.warn([Caution(message, getattr(errors, category))])
         if "columns" not in first:
             return wire.received(first["value"])
         return _result(first, lambda offset: self._connection.asked(target, {**body, "offset": offset}))
@@ -314,7 +314,7 @@ def _verb(name: str) -> Callable[..., Any]:
     @wraps(local)
     def ask(self: RemoteCorpus, *args: Any, **named: Any) -> Any:
         arguments = signature.bind(self, *args, **named).arguments
-        flags.check_flags(inspect.unwrap(local), arguments)
+        bool_arguments.check_flags(inspect.unwrap(local), arguments)
         for one in of_ngrams.intersection(arguments):
             if tables.is_table(arguments[one]):  # a column of a frame, which is no rows of a table here
                 arguments[one] = list(arguments[one])

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from ngramdb.executor.questions.probability import TokenScores
     from ngramdb.executor.results import dataframes, result
     from ngramdb.executor.results.result import Result
-    from ngramdb.lm import measures, values
+    from ngramdb.lm import values
+    from ngramdb.lm import values as measures
 else:
     dataframes = lazy_module("ngramdb.executor.results.dataframes")
     result = lazy_module("ngramdb.executor.results.result")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
-    measures = lazy_module("ngramdb.lm.measures")
+    measures = lazy_module("ngramdb.lm.values")
     values = lazy_module("ngramdb.lm.values")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api.checking import find_problems
 from ngramdb.api.database import Database
+from ngramdb.api.error_positions import find_problems
 from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus.view import open_segment
@@ -17,12 +17,13 @@ from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     from ngramdb.api import explaining
-    from ngramdb.api.verbs import analyzing, corpora, exporting, loading
+    from ngramdb.api.verbs import corpora, exporting, loading
+    from ngramdb.api.verbs import corpora as analyzing
     from ngramdb.api.verbs.loading import LoadReport
-    from ngramdb.engine.changes import audit, combining, compaction, keeping, restoring
+    from ngramdb.engine.changes import audit, combining, compaction, deletion, keeping
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
-    from ngramdb.engine.changes.restoring import RestoreOutcome
+    from ngramdb.engine.changes.deletion import RestoreOutcome
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from ngramdb.types import Docs
 else:
     explaining = lazy_module("ngramdb.api.explaining")
-    analyzing = lazy_module("ngramdb.api.verbs.analyzing")
+    analyzing = lazy_module("ngramdb.api.verbs.corpora")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     loading = lazy_module("ngramdb.api.verbs.loading")
     attached = lazy_module("ngramdb.engine.corpus.attached")
@@ -62,7 +63,7 @@ else:
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
-    restoring = lazy_module("ngramdb.engine.changes.restoring")
+    deletion = lazy_module("ngramdb.engine.changes.deletion")
 
 
 class DatabaseSession:
@@ -187,7 +188,7 @@ class DatabaseSession:
     def run_restore(self, plan: RestoreCorpus, /) -> RestoreOutcome:
         self._database.require_own(plan.name)
         with self._database.writing() as timeout_s:
-            return restoring.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
+            return deletion.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
 
     def run_keep(self, plan: KeepVersion, /) -> tuple[int, int]:
         with self._database.writing() as timeout_s:

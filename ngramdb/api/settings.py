@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngramdb import notebook
-from ngramdb.engine.changes.machine import memory_bytes
+from ngramdb.engine.changes.hardware import memory_bytes
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREWARM
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import DEFAULT_MATCH, MATCHES
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
+from ngramdb.registries import DEFAULT_MATCH, MATCHES
 from ngramdb.types import plain
 
 if TYPE_CHECKING:

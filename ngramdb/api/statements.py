@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ngramdb import logs
 from ngramdb.api.database import Database
+from ngramdb.api.error_positions import placed
 from ngramdb.api.parsing import parsed
-from ngramdb.api.placing import placed
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
@@ -27,10 +27,10 @@ from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
     from ngramdb.api import explaining
-    from ngramdb.api.verbs import cautioning
+    from ngramdb.api.verbs import python_warnings
     from ngramdb.planner import cautions
 else:
-    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     explaining = lazy_module("ngramdb.api.explaining")
 
@@ -72,7 +72,7 @@ def execute_all(
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note
-            cautioning.warn(result.cautions)
+            python_warnings.warn(result.cautions)
         before = work.committed
         if timeout is None:
             work = database.work(None, progress)

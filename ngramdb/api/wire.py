@@ -83,7 +83,7 @@ CLASSES = {
     **dict.fromkeys(("StoredDocument", "Scores", "DocumentScores"), "ngramdb.api.results"),
     "Perplexity": "ngramdb.lm.evaluation",
     "Agreement": "ngramdb.lm.agreement",
-    "Draft": "ngramdb.lm.speculative",
+    "Draft": "ngramdb.lm.generation",
 }
 #: Of those that no protocol of Python's takes apart.
 _ATTRIBUTES = {

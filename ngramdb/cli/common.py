@@ -9,10 +9,10 @@ import traceback
 from collections.abc import Callable, Iterable
 
 from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.human import error_lines
 from ngramdb.cli.terminal.screen import Screen, detect
-from ngramdb.cli.terminal.wrapping import error_lines
 from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded, what_stays
-from ngramdb.visible import visible
+from ngramdb.terminal_escapes import visible
 
 OK = 0
 FAILED = 1

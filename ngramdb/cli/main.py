@@ -14,8 +14,7 @@ from types import FrameType
 from typing import Any
 
 from ngramdb.cli.common import TERMINATED, glued, guarded
-from ngramdb.cli.terminal.screen import tolerate_any_character
-from ngramdb.cli.terminal.streams import visible_streams
+from ngramdb.cli.terminal.screen import tolerate_any_character, visible_streams
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
 _NAMES = (

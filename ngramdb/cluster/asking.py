@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ngramdb import flags
+from ngramdb import bool_arguments
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
-from ngramdb.cluster import starting
-from ngramdb.cluster.crew import AWAY_S, Crew, MemberLost
-from ngramdb.cluster.library import Library
-from ngramdb.cluster.starting import ray
+from ngramdb.cluster import crew as starting
+from ngramdb.cluster.crew import AWAY_S, Crew, MemberLost, ray
 from ngramdb.cluster.views import SharedSnapshot
+from ngramdb.cluster.worker_state import Library
 from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import ExecutionError, InvalidArgument
@@ -27,7 +26,7 @@ PIECE_BYTES = 95_000
 LARGE_BYTES = 4_000_000
 
 
-@flags.checked
+@bool_arguments.checked
 def connect(
     path: str | os.PathLike[str],
     *,

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api import CommitReport, Connection, build, connect
-from ngramdb.cluster import starting, tasks
-from ngramdb.cluster.starting import ray
+from ngramdb.cluster import crew, worker_state
+from ngramdb.cluster.crew import ray
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
+from ngramdb.registries import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 
 if TYPE_CHECKING:
     from ngramdb.api.arguments.signatures import BuildOptions, TokenizerLike, Unpack
@@ -58,7 +58,7 @@ def load(
     on_error: str = "fail",
     progress: Callable[[ClusterProgress], None] | None = None,
     settings: Mapping[str, Any] | None = None,
-    retries: int = tasks.RETRIES,
+    retries: int = worker_state.RETRIES,
     lock_timeout: float = 0.0,
     **options: Unpack[BuildOptions],
 ) -> CommitReport:
@@ -92,13 +92,13 @@ def load(
         A task was lost more than `retries` times.
     """
     started = time.perf_counter()
-    starting.require_ray()
+    crew.require_ray()
     path = os.path.abspath(os.path.expanduser(os.fspath(database)))
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     given = [_absolute(os.fspath(name)) for name in names]
     chosen = {"threads": THREADS, **(settings or {})}
     out = os.path.abspath(os.path.expanduser(os.fspath(folder))) if folder is not None else f"{path}.parts"
-    with _known_tokenizer(path, corpus, tokenizer, out) as known, starting.connected(address):
+    with _known_tokenizer(path, corpus, tokenizer, out) as known, crew.connected(address):
         n = _checked_parts(parts) if parts is not None else _n_parts(int(chosen["threads"]))
         key = [path, corpus, str(n), *given, str(known), repr(sorted(options.items())), on_error]
         own = os.path.join(out, hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:16])
@@ -115,7 +115,7 @@ def load(
 
 
 def _n_parts(threads: int) -> int:
-    return max(starting.n_cores() // max(threads, 1), 1)
+    return max(crew.n_cores() // max(threads, 1), 1)
 
 
 def _checked_parts(n: int) -> int:
@@ -138,7 +138,7 @@ def _run(
     references = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
     documents = tokens = 0
     advice = "The same load goes on with the parts that are there"
-    for done, (_, report) in enumerate(tasks.results(references, retries, advice), start=1):
+    for done, (_, report) in enumerate(worker_state.results(references, retries, advice), start=1):
         documents, tokens = documents + report.documents, tokens + report.tokens
         if progress is not None:
             progress(ClusterProgress(done, n, documents, tokens, time.perf_counter() - started))
@@ -146,7 +146,7 @@ def _run(
 
 def _build(out: str, paths: list[str], shard: tuple[int, int], arguments: dict[str, Any]) -> Any:
     """What a task does."""
-    return tasks.answer_of(build, out, paths, shard, **arguments)
+    return worker_state.answer_of(build, out, paths, shard, **arguments)
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from ngramdb.api.database import Database
-from ngramdb.cluster import starting, tasks
-from ngramdb.cluster.starting import ray
+from ngramdb.cluster import crew, worker_state
+from ngramdb.cluster.crew import ray
 from ngramdb.engine.changes.compaction import CompactionOutcome, Rewrite, Rewritten, rewrite
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
@@ -27,7 +27,7 @@ def compact(
     *,
     address: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    retries: int = tasks.RETRIES,
+    retries: int = worker_state.RETRIES,
     lock_timeout: float = 0.0,
 ) -> CompactionOutcome:
     """Merge small segments and drop removed documents, each new segment written by a task of Ray: COMPACT.
@@ -55,7 +55,7 @@ def compact(
     ExecutionError
         A task was lost more than `retries` times; everything is as it was.
     """
-    starting.require_ray()
+    crew.require_ray()
     path = os.path.abspath(os.path.expanduser(os.fspath(database)))
     opened = Database(Store.open(RealDirectory(path), create=False))
     out = f"{path}.merged-{uuid.uuid4().hex[:16]}"
@@ -64,7 +64,7 @@ def compact(
             opened.settings[name] = value
         threads = opened.settings.threads
         with (
-            starting.connected(address),
+            crew.connected(address),
             opened.work(),
             opened.change(corpus, f"compact {corpus}") as change,
         ):
@@ -80,10 +80,10 @@ def _merged(
 ) -> list[Rewritten | None]:
     """What tasks have made of these rewrites, in their order."""
     os.makedirs(out, exist_ok=True)
-    task = ray.remote(num_cpus=threads, max_retries=retries)(tasks.answer_of)
+    task = ray.remote(num_cpus=threads, max_retries=retries)(worker_state.answer_of)
     references = [task.remote(_merge, path, corpus, version, out, one) for one in wanted]
     made: list[Rewritten | None] = [None] * len(wanted)
-    for i, result in tasks.results(references, retries, "The same call begins anew"):
+    for i, result in worker_state.results(references, retries, "The same call begins anew"):
         made[i] = result
     return made
 

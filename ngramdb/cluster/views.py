@@ -17,9 +17,9 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.caching import cached_property
 from ngramdb.cluster.crew import Crew, Job
-from ngramdb.cluster.library import ask_batch, ask_index, ask_segments, resolved, warm_segments
+from ngramdb.cluster.worker_state import ask_batch, ask_index, ask_segments, resolved, warm_segments
 from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, parts_of
-from ngramdb.engine.corpus.residency import WarmedIndex
+from ngramdb.engine.corpus.memory_residency import WarmedIndex
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store

@@ -10,8 +10,8 @@ from ngramdb.lazy import function_named
 from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, SliceQuestion
 
 if TYPE_CHECKING:
-    from ngramdb.executor.measuring import PlanMeter
     from ngramdb.executor.session import Session
+    from ngramdb.planner.plan_meter import PlanMeter
 
 _PACKAGE = "ngramdb.executor"
 
@@ -36,7 +36,7 @@ def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
         if plan.where is None:
             answered = operator(plan)
             return answered
-        answered = function_named(_PACKAGE, "slicing.answer_among")(plan, operator, meter)
+        answered = function_named(_PACKAGE, "document_subset.answer_among")(plan, operator, meter)
         return answered
     result: Result = operator(plan) if meter is None or plan.tree() is None else operator(plan, meter)
     return result

@@ -5,10 +5,13 @@ Invariant: a `Document` carries text or token ids, never both and never neither;
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +42,7 @@ class Document:
     metadata : mapping - everything beside the text: JSON values under string keys, possibly nested; of a row
     of a table a `ngramdb.ingest.readers.columns.Row`.
     source : str - the file as the user named it; line : int | None - where it begins there, from 1.
-    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.readers.line_forms`), if in one.
+    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.readers.lines`), if in one.
     unit : str - what `line` counts: lines, or the rows of a table.
     """
 
@@ -236,3 +239,224 @@ def invalid_utf8(error: UnicodeDecodeError, offset: int, of: str = " of the line
         f"invalid UTF-8: byte 0x{byte:02x} at offset {offset}{of} ({error.reason}); if the file has another "
         f"encoding, {CONVERT.format('LATIN1')}"
     )
+
+
+# ---- Paths to fields of a JSON object: "a.b" is the field b of the object a.
+
+
+Path = tuple[str, ...]
+
+# More names than these make an error message longer than helpful.
+SHOWN_FIELDS = 12
+
+
+def split_path(path: str) -> Path:
+    r"""Return the keys of a path: `split_path(r"a.b\.c") == ("a", "b.c")`.
+
+    A backslash before anything but a dot or a backslash stands for itself.
+    """
+    if "\\" not in path:
+        return tuple(path.split("."))
+    keys = [""]
+    position = 0
+    while position < len(path):
+        char = path[position]
+        if char == "\\" and path[position + 1 : position + 2] in (".", "\\"):
+            position += 1
+            keys[-1] += path[position]
+        elif char == ".":
+            keys.append("")
+        else:
+            keys[-1] += char
+        position += 1
+    return tuple(keys)
+
+
+def join_path(keys: Iterable[str]) -> str:
+    """Return the path that `split_path` splits into these keys."""
+    return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
+
+
+def own_or_nested(record: dict[str, Any], path: Path) -> Path:
+    """The path, or the key that reads like it where no nested field is there, as columns of tables have."""
+    if len(path) > 1 and not has_field(record, path) and (name := ".".join(path)) in record:
+        return (name,)
+    return path
+
+
+def has_field(record: dict[str, Any], path: Path) -> bool:
+    """Whether there is a field at `path`."""
+    value: Any = record
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
+
+
+def take(record: dict[str, Any], path: Path) -> Any:
+    """Remove the field at `path` and return its value; objects on the way that become empty go too.
+
+    Raises KeyError when there is no such field; the record is then unchanged.
+    """
+    key = path[0]
+    if len(path) == 1:
+        return record.pop(key)
+    inner = record[key]
+    if not isinstance(inner, dict):
+        raise KeyError(key)
+    value = take(inner, path[1:])
+    if not inner:
+        del record[key]
+    return value
+
+
+def select(record: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
+    """Return a new object with just the fields at `paths`; a path to an object keeps all that is in it."""
+    kept: dict[str, Any] = {}
+    for path in paths:
+        path = own_or_nested(record, path)
+        value: Any = record
+        for key in path:
+            if not isinstance(value, dict) or key not in value:
+                break
+            value = value[key]
+        else:
+            target = kept
+            for key in path[:-1]:
+                target = target.setdefault(key, {})
+            target[path[-1]] = value
+    return kept
+
+
+def field_paths(record: dict[str, Any], prefix: Path = ()) -> list[str]:
+    """Return the paths of all fields that are not objects, in the record's order."""
+    paths: list[str] = []
+    for key, value in record.items():
+        if isinstance(value, dict) and len(prefix) < SHOWN_FIELDS:
+            paths.extend(field_paths(value, (*prefix, key)))
+        else:
+            paths.append(join_path((*prefix, key)))
+    return paths
+
+
+@lru_cache(maxsize=256)
+def missing_field(wanted: str, present: tuple[str, ...]) -> str:
+    """Return the message for a field that is not there: the nearest name, and those that there are.
+
+    Cached, since a file read with errors skipped may lack the field on every line.
+    """
+    if not present:
+        return f"no field {wanted!r}: the object is empty"
+    folded = {name.lower(): name for name in present}
+    near = difflib.get_close_matches(wanted.lower(), folded, n=1)
+    hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+    shown = ", ".join(repr(name) for name in present[:SHOWN_FIELDS])
+    more = f" and {len(present) - SHOWN_FIELDS} more" if len(present) > SHOWN_FIELDS else ""
+    return f"no field {wanted!r}{hint}; the fields are {shown}{more}"
+
+
+# ---- Notes on texts that are probably not meant to be loaded as they are, from a sample of the documents.
+
+
+# The sample: the first documents and then one at regular intervals; the first bytes of each.
+FIRST = 100
+EVERY = 64
+MOST_BYTES = 1 << 13
+# Documents by which a file is recognized that has been loaded before.
+RECOGNIZED = 16
+
+# Markup has end tags or line breaks; type parameters such as `Vec<T>` lack both.
+_TAG = re.compile(rb"</?[A-Za-z][^<>]{0,1000}>|<!--|<![A-Z]")
+_MARKUP = re.compile(rb"</[A-Za-z]|<br\b")
+_LEAST_TAGS = 10
+_LEAST_SHARE = 0.05
+# The end of a line that ends no sentence, before one that is not indented; whether that continues it.
+_LINE_BREAK = re.compile(r"(?<=[\w,;:-])\r?\n(?:(?P<continued>[^\W\d_A-Z])|(?=\w))")
+_LEAST_BREAKS = 20
+_LEAST_LINE = 40  # bytes, on average: lists of words are not paragraphs
+_INVISIBLE = {
+    "\u00ad": "soft hyphens (U+00AD)",
+    "\u200b": "zero-width spaces (U+200B)",
+    "\ufeff": "byte order marks (U+FEFF)",
+}
+
+
+class Samples:
+    """Counts over a sample of the documents of one load. Cost: some 30 µs per KB of the sample."""
+
+    def __init__(self) -> None:
+        #: The first documents, of which texts longer than `MOST_BYTES` are cut.
+        self.first: list[Document] = []
+        self._n_seen = 0
+        self._n_bytes = 0
+        self._n_tag_bytes = 0
+        self._tags: dict[str, None] = {}
+        self._n_tags = 0
+        self._has_markup = False
+        self._n_lines = 0
+        self._n_breaks = 0
+        self._n_continued = 0
+        self._invisible: dict[str, None] = {}
+
+    def through(self, documents: Iterator[Document]) -> Iterator[Document]:
+        """Yield the documents, and count over some of them."""
+        for document in documents:
+            if document.text and (self._n_seen < FIRST or self._n_seen % EVERY == 0):
+                self._see(document.text[:MOST_BYTES])
+            if self._n_seen < RECOGNIZED:
+                text = document.text
+                self.first.append(replace(document, text=None if text is None else text[:MOST_BYTES]))
+            self._n_seen += 1
+            yield document
+
+    def notes(self, splits_words: bool, finds_sentences: bool) -> Iterator[str]:
+        """Yield a sentence for each peculiarity.
+
+        Parameters
+        ----------
+        splits_words : invisible characters are tokens of their own, as under `words`
+        finds_sentences : the corpus records where sentences begin
+        """
+        share = self._n_tag_bytes / max(self._n_bytes, 1)
+        if self._has_markup and self._n_tags >= _LEAST_TAGS and share >= _LEAST_SHARE:
+            yield (
+                f"{share:.0%} of the text is tags of HTML or XML ({', '.join(self._tags)}), which are loaded "
+                "as text; remove them beforehand if they should not count"
+            )
+        if finds_sentences and self._is_wrapped():
+            yield (
+                f"paragraphs have line breaks within sentences ({self._n_continued / self._n_breaks:.0%} of "
+                "lines without a mark at their end continue in lower case), and every line break ends a "
+                "sentence; join the lines of a paragraph beforehand if sentences matter"
+            )
+        if splits_words and self._invisible:
+            yield (
+                f"texts have {' and '.join(self._invisible)}, which are tokens of their own and divide "
+                "words; remove them beforehand if they should not count"
+            )
+
+    def _see(self, content: bytes) -> None:
+        self._n_bytes += len(content)
+        if b"<" in content:
+            self._has_markup = self._has_markup or _MARKUP.search(content) is not None
+            for tag in _TAG.finditer(content):
+                self._n_tags += 1
+                self._n_tag_bytes += len(tag[0])
+                if len(self._tags) < 3 and len(tag[0]) <= 30:
+                    self._tags[tag[0].decode("utf-8", "replace")] = None
+        text = content.decode("utf-8", "ignore")
+        self._n_lines += 1 + content.count(b"\n")
+        for found in _LINE_BREAK.finditer(text):
+            self._n_breaks += 1
+            self._n_continued += (found["continued"] or "").islower()
+        if not text.isascii():
+            self._invisible.update((name, None) for mark, name in _INVISIBLE.items() if mark in text)
+
+    def _is_wrapped(self) -> bool:
+        return (
+            self._n_breaks >= _LEAST_BREAKS
+            and self._n_continued * 2 >= self._n_breaks
+            and self._n_breaks * 3 >= self._n_lines
+            and self._n_bytes >= _LEAST_LINE * self._n_lines
+        )

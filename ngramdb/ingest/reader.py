@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from ngramdb.errors import LoadError
-from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.documents import Document, ErrorLog, field_paths, has_field, missing_field, split_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.arrow_files import read_arrow
+from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.readers.delimited import read_delimited
-from ngramdb.ingest.readers.jsonl import read_jsonl
+from ngramdb.ingest.readers.jsonl import parse_object, read_jsonl
+from ngramdb.ingest.readers.lines import read_lines, read_text
 from ngramdb.ingest.readers.parquet import read_parquet
-from ngramdb.ingest.readers.plain import read_lines, read_text
 from ngramdb.ingest.readers.token_files import read_tokens
 from ngramdb.ingest.readers.vertical import read_vertical
 from ngramdb.ingest.readers.warc import read_warc
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
-from ngramdb.ingest.wanted import WantedFields
 from ngramdb.limits import MAX_INTEGER
 
 
@@ -117,3 +118,55 @@ def _out_of_order(document: Document, before: int) -> RuntimeError:
     """The mistake of a reader, by which a load that goes on would lose documents, or have them twice."""
     place = f"{document.source}, {document.unit} {document.line}"
     return RuntimeError(f"{place}: the document before is of {document.unit} {before}; these must ascend")
+
+
+# ---- Which of the fields that a load is to keep no document has: a name is easily misspelt.
+
+
+class WantedFields:
+    """The fields that METADATA names and no document has had so far."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        contents = {options.text_field, options.ids_field, options.ids_instead}
+        self._unseen = [name for name in options.metadata or () if name not in contents]
+        self._columns: Columns | None = None
+        self._any = False
+        self._line: bytes | None = None
+
+    def see(self, document: Document, line: bytes | None) -> None:
+        """Take note of a document's fields; `line` is its line of JSON, if it came from one."""
+        if not self._unseen:
+            return
+        if not self._any:
+            self._any, self._line = True, line
+        metadata = document.metadata
+        if not isinstance(metadata, Row):
+            self._unseen = [name for name in self._unseen if not _is_in(metadata, name)]
+        elif metadata.columns is not self._columns:
+            # Those of many rows at once; each of them has a value in one row at least.
+            self._columns = metadata.columns
+            paths = [split_path(name) for name in metadata.columns.names]
+            self._unseen = [name for name in self._unseen if not _is_among(paths, name)]
+
+    def missing(self) -> list[str]:
+        """The names that no document has, each with the fields that there are; none without documents."""
+        if not (self._any and self._unseen):
+            return []
+        present = () if self._line is None else tuple(field_paths(parse_object(self._line)))
+        return [_missing(name, present) for name in self._unseen]
+
+
+def _missing(name: str, present: tuple[str, ...]) -> str:
+    if not present:
+        return repr(name)
+    said = missing_field(name, present).removeprefix("no field ")
+    return said.replace("; the fields are", "; the fields of the first are")
+
+
+def _is_in(metadata: Mapping[str, Any], name: str) -> bool:
+    return name in metadata or (isinstance(metadata, dict) and has_field(metadata, split_path(name)))
+
+
+def _is_among(paths: list[tuple[str, ...]], name: str) -> bool:
+    wanted = split_path(name)
+    return any(path[: len(wanted)] == wanted or path[0] == name for path in paths)

@@ -12,7 +12,7 @@ from ngramdb.errors import ParseError
 from ngramdb.language import guesses, scanner, syntax
 from ngramdb.language.hints import hint, lonely_field
 from ngramdb.language.literals import Fault
-from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
+from ngramdb.language.parse_failure import CLAUSE_HEADS, Situation, quote
 
 _NGRAM = 'an n-gram ("…" or [1, 2])'
 # What names and strings are, by terminal.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ngramdb.language.situation import Situation
+from ngramdb.language.parse_failure import Situation
 
 _FINDING = 'KWIC "…" lists occurrences, COUNT "…" counts them, DOCS WHERE "…" lists documents'
 _NEXT = 'DIST GIVEN "…" lists the next tokens, GENERATE GIVEN "…" TOKENS 20 continues the text'

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from ngramdb.language import guesses, habits, syntax
-from ngramdb.language.situation import CLAUSE_HEADS, MAX_QUOTED, Situation, quote
-from ngramdb.language.synonyms import nearest
+from ngramdb.language.habits import nearest
+from ngramdb.language.parse_failure import CLAUSE_HEADS, MAX_QUOTED, Situation, quote
 
 _QUOTES_RULE = "n-grams take double quotes, values single quotes"
 

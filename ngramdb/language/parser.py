@@ -36,10 +36,10 @@ from ngramdb.language.transformer import AstBuilder
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.language import diagnostics, situation
+    from ngramdb.language import diagnostics, parse_failure
 else:  # only what goes wrong needs words
     diagnostics = lazy_module("ngramdb.language.diagnostics")
-    situation = lazy_module("ngramdb.language.situation")
+    parse_failure = lazy_module("ngramdb.language.parse_failure")
 
 # Characters that are parsed, in some milliseconds, between two interrupt checks.
 CHECK_CHARACTERS = 2048
@@ -188,7 +188,7 @@ class Walk:
         # By the time a lexeme is refused, rules may already be closed that another one would have continued.
         state = syntax.after(self._start_rule, (taken.type for taken in self._lexemes))
         whole = "statement" if self._start_rule == "script" else self._start_rule
-        raise diagnostics.unexpected(situation.Situation(self._text, lexeme, self._lexemes, state, whole))
+        raise diagnostics.unexpected(parse_failure.Situation(self._text, lexeme, self._lexemes, state, whole))
 
     def _lexeme(self, kind: str, start: int, stop: int) -> Lexeme:
         if kind == scanner.WORD:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from ngramdb import forks
-from ngramdb.language.automaton import END, State
-from ngramdb.language.tables import Tables, kept_tables
+from ngramdb import fork_safety
+from ngramdb.language.automaton import END, State, Tables, kept_tables
 
 STARTS = ("script", "condition", "model", "pattern", "group_keys")
 # Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
@@ -36,7 +35,7 @@ class Syntax(NamedTuple):
     punctuation: Mapping[str, str]
 
 
-_lock = forks.lock()
+_lock = fork_safety.lock()
 _built: Syntax | None = None
 
 

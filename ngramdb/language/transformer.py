@@ -1,25 +1,356 @@
-"""From what the grammar recognises to the abstract syntax.
-
-The parser calls one method per grammar rule as soon as the rule is complete, from the leaves up, so no
-parse tree is ever made, and nothing here recurses. What the grammar cannot say is checked here: that a
-clause stands once, and that conditions are not nested deeper than the later stages can walk.
-"""
+"""The rules of the grammar that make the statements on data, on settings and on what there is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ngramdb.language import ast
+from ngramdb.language.literals import Fault
 from ngramdb.language.parts import (
+    UNIT,
+    Clause,
+    ConditionRules,
     Lexeme,
     Nested,
+    clause_of,
+    clauses_of,
+    fields_of,
     has_terminal,
+    is_terminal,
+    lowered,
+    name_of,
+    node_of,
     span_of,
+    start_of,
     statement_of,
+    stop_of,
+    valued_clause,
 )
-from ngramdb.language.rules_of_conditions import ConditionRules
-from ngramdb.language.rules_of_data import DataRules
-from ngramdb.language.rules_of_questions import QuestionRules
+
+
+class DataRules:
+    """One method per rule, called with the rule's tokens and the values of its parts."""
+
+    def create_corpus(self, children: list[Any]) -> ast.CreateCorpus:
+        return statement_of(ast.CreateCorpus, children, name=name_of(children[2:]))
+
+    def as_documents(self, children: list[Any]) -> Clause:
+        return clause_of("AS", children[2], children)
+
+    def copy_from(self, children: list[Any]) -> ast.CopyFrom:
+        return statement_of(ast.CopyFrom, children, corpus=children[1].node, path=children[3].node)
+
+    def copy_to(self, children: list[Any]) -> ast.CopyTo:
+        return statement_of(ast.CopyTo, children, question=children[2], path=children[5].node)
+
+    def delete(self, children: list[Any]) -> ast.Delete:
+        if "WHERE" not in clauses_of(children):
+            message = "DELETE DOCS needs to know which: WHERE …; DROP CORPUS removes all of a corpus"
+            raise Fault(message, start_of(children[0]), stop_of(children[1]))
+        return statement_of(ast.Delete, children)
+
+    def returning(self, children: list[Any]) -> Clause:
+        every = (ast.Field((ast.EVERY_FIELD,), span=span_of(children[1:])),)
+        return clause_of("RETURNING", fields_of(children) or every, children)
+
+    def restore(self, children: list[Any]) -> ast.Restore:
+        return ast.Restore(children[2].node, children[5].node, span=span_of(children))
+
+    def keep_version(self, children: list[Any]) -> ast.KeepVersion:
+        version = children[2].node if len(children) == 5 else None
+        return ast.KeepVersion(children[-1].node, version, span=span_of(children))
+
+    def drop_version(self, children: list[Any]) -> ast.DropVersion:
+        return ast.DropVersion(children[2].node, span=span_of(children))
+
+    def compact(self, children: list[Any]) -> ast.Compact:
+        return ast.Compact(children[1].node if len(children) == 2 else None, span=span_of(children))
+
+    def alter(self, children: list[Any]) -> ast.Alter:
+        term = children[5]
+        term = replace(term, sign=-1) if children[3].type == "SUBTRACT" else term
+        return ast.Alter(children[2].node, term, span=span_of(children))
+
+    def analyze(self, children: list[Any]) -> ast.Analyze:
+        return statement_of(ast.Analyze, children, name=children[1].node)
+
+    def drop_corpus(self, children: list[Any]) -> ast.DropCorpus:
+        return statement_of(ast.DropCorpus, children, name=name_of(children[2:]))
+
+    def attach(self, children: list[Any]) -> ast.Attach:
+        clauses = clauses_of(children)
+        options = clauses.get("The list of options", ())
+        return ast.Attach(children[1].node, children[3].node, options, span=span_of(children))
+
+    def detach(self, children: list[Any]) -> ast.Detach:
+        return ast.Detach(children[1].node, span=span_of(children))
+
+    def use(self, children: list[Any]) -> ast.Use:
+        return ast.Use(children[1].node, span=span_of(children))
+
+    def describe(self, children: list[Any]) -> ast.Describe:
+        return ast.Describe(children[1].node if len(children) == 2 else None, span=span_of(children))
+
+    def show(self, children: list[Any]) -> ast.Show:
+        return statement_of(ast.Show, children, what=children[1].type.lower())
+
+    def check(self, children: list[Any]) -> ast.Check:
+        return ast.Check(children[1].node if len(children) == 2 else None, span=span_of(children))
+
+    def set_setting(self, children: list[Any]) -> ast.SetSetting:
+        return ast.SetSetting(lowered(children[1].node), children[3].node, span=span_of(children))
+
+    def reset_setting(self, children: list[Any]) -> ast.ResetSetting:
+        return ast.ResetSetting(lowered(children[1].node), span=span_of(children))
+
+    def if_not_exists(self, children: list[Any]) -> Clause:
+        return clause_of("IF NOT EXISTS", True, children)
+
+    def if_exists(self, children: list[Any]) -> Clause:
+        return clause_of("IF EXISTS", True, children)
+
+    tokenizer = valued_clause("TOKENIZER")
+
+    def with_options(self, children: list[Any]) -> Clause:
+        return clause_of("WITH", children[1].value, children)
+
+    def bare_options(self, children: list[Any]) -> Clause:
+        return clause_of("The list of options", children[0].value, children)
+
+    def on_error(self, children: list[Any]) -> Clause:
+        return clause_of("ON ERROR", children[2].type == "SKIP", children)
+
+    def options(self, children: list[Any]) -> Clause:
+        options = [child for child in children if isinstance(child, ast.Option)]
+        seen: set[str] = set()
+        for option in options:
+            if option.name.value in seen:
+                raise Fault(f"option {option.name.value} is given twice", start_of(option), stop_of(option))
+            seen.add(option.name.value)
+        return clause_of("options", tuple(options), children)
+
+    def option(self, children: list[Any]) -> ast.Option:
+        last = children[-1]
+        value = last.value if isinstance(last, Clause) else last.node
+        return ast.Option(lowered(children[0].node), value, span=span_of(children))
+
+    def option_list(self, children: list[Lexeme]) -> Clause:
+        return clause_of("list", tuple(child.node for child in children if child.node is not None), children)
+
+
+# ---- The rules of the grammar that make questions and their clauses.
+
+
+_NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL", "PARAMETER"})
+
+
+def _first_node(children: Sequence[Any]) -> Any:
+    """Return the first node among the parts, after keywords that may be left out."""
+    return next(node for node in map(node_of, children) if isinstance(node, ast.Node))
+
+
+class QuestionRules:
+    """One method per rule, called with the rule's tokens and the values of its parts."""
+
+    def count(self, children: list[Any]) -> ast.Count:
+        what, *others = (child for child in children if isinstance(child, ast.Node))
+        return statement_of(ast.Count, children, what=what, others=tuple(others))
+
+    def count_docs(self, children: list[Any]) -> ast.CountDocs:
+        return statement_of(ast.CountDocs, children)
+
+    def docs(self, children: list[Any]) -> ast.Docs:
+        return statement_of(ast.Docs, children)
+
+    def kwic(self, children: list[Any]) -> ast.Kwic:
+        return statement_of(ast.Kwic, children, what=children[1])
+
+    def collocates(self, children: list[Any]) -> ast.Collocates:
+        return statement_of(ast.Collocates, children, what=_first_node(children))
+
+    def keywords(self, children: list[Any]) -> ast.Keywords:
+        what, *against = (child for child in children if isinstance(child, ast.DocumentsOf))
+        return statement_of(ast.Keywords, children, what=what, against=against[0] if against else None)
+
+    def dispersion(self, children: list[Any]) -> ast.Dispersion:
+        return statement_of(ast.Dispersion, children, what=_first_node(children))
+
+    def ngrams(self, children: list[Any]) -> ast.Ngrams:
+        return statement_of(ast.Ngrams, children, n=children[1].node)
+
+    def trace(self, children: list[Any]) -> ast.Trace:
+        return statement_of(ast.Trace, children, ngram=children[1].node)
+
+    def prob(self, children: list[Any]) -> ast.Prob:
+        return statement_of(ast.Prob, children, continuation=children[1].node, context=children[3].node)
+
+    def dist(self, children: list[Any]) -> ast.Dist:
+        return statement_of(ast.Dist, children, context=_first_node(children))
+
+    def dist_before(self, children: list[Any]) -> ast.DistBefore:
+        return statement_of(ast.DistBefore, children, ngram=children[2].node)
+
+    def score(self, children: list[Any]) -> ast.Score:
+        return statement_of(ast.Score, children, ngram=children[1].node)
+
+    def generate(self, children: list[Any]) -> ast.Generate:
+        if "TOKENS" not in clauses_of(children):
+            raise Fault(
+                "GENERATE needs to know how many tokens: TOKENS 20",
+                start_of(children[0]),
+                stop_of(children[0]),
+            )
+        return statement_of(ast.Generate, children, context=_first_node(children))
+
+    # ---- clauses
+
+    def term(self, children: list[Any]) -> ast.SourceTerm:
+        version = children[3].node if len(children) > 1 else None
+        return ast.SourceTerm(children[0].node, 1, version, span=span_of(children))
+
+    def source(self, children: list[Any]) -> ast.Source:
+        terms = [children[0]]
+        for sign, term in zip(children[1::2], children[2::2], strict=True):
+            terms.append(replace(term, sign=-1) if sign.type == "MINUS" else term)
+        return ast.Source(tuple(terms), span=span_of(children))
+
+    def from_clause(self, children: list[Any]) -> Clause:
+        return clause_of("FROM", children[1], children)
+
+    def using(self, children: list[Any]) -> Clause:
+        return clause_of("USING", children[1], children)
+
+    def where(self, children: list[Any]) -> Clause:
+        return clause_of("WHERE", children[1], children)
+
+    top = valued_clause("TOP")
+    top_tokens = top
+    limit = valued_clause("LIMIT")
+    offset = valued_clause("OFFSET")
+
+    def window(self, children: list[Any]) -> Clause:
+        return clause_of("WINDOW", node_of(children[1]), children)
+
+    def around(self, children: list[Any]) -> Clause:
+        span = span_of(children)
+        sentence = children[-1] if isinstance(children[-1], ast.InSentence) else None
+        if sentence is children[1]:
+            return clause_of("WINDOW", ast.Around(None, None, sentence, span=span), children)
+        amounts = children if sentence is None else children[:-1]
+        first = children[1].node
+        none = ast.Value(0)
+        left, right = first, first
+        if len(amounts) > 2:
+            left = none if is_terminal(amounts[2], "RIGHT") else first
+            right = first if is_terminal(amounts[2], "RIGHT") else none
+        if len(amounts) > 3:
+            right = amounts[3].node
+        return clause_of("WINDOW", ast.Around(left, right, sentence, span=span), children)
+
+    def close(self, children: list[Any]) -> ast.InSentence:
+        """WITHIN SENTENCE after a window."""
+        found: ast.InSentence = children[1]
+        return found
+
+    def by_association(self, children: list[Any]) -> Clause:
+        return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)
+
+    def documents_of(self, children: list[Any]) -> ast.DocumentsOf:
+        source = children[0] if isinstance(children[0], ast.Source) else None
+        return ast.DocumentsOf(source, clauses_of(children).get("WHERE"), span=span_of(children))
+
+    def rest(self, children: list[Any]) -> Any:
+        return children[0]
+
+    def containing(self, children: list[Any]) -> Clause:
+        return clause_of("CONTAINING", node_of(children[1]), children)
+
+    def starting(self, children: list[Any]) -> Clause:
+        return clause_of("STARTING", children[-1].node, children)
+
+    def ending(self, children: list[Any]) -> Clause:
+        return clause_of("ENDING", children[-1].node, children)
+
+    def with_docs(self, children: list[Any]) -> Clause:
+        return clause_of("WITH DOCS", True, children)
+
+    of_ngrams = valued_clause("NGRAMS")
+
+    def by_keyness(self, children: list[Any]) -> Clause:
+        parameter = children[3].node if len(children) > 3 else None
+        measure = ast.Measure(children[1].type.lower(), parameter, span=span_of(children[1:]))
+        return clause_of("BY", measure, children)
+
+    def by_parts(self, children: list[Any]) -> Clause:
+        fields = fields_of(children)
+        return clause_of("BY", fields[0] if fields else None, children)
+
+    def min_length(self, children: list[Any]) -> Clause:
+        return clause_of("MIN LENGTH", children[2].node, children)
+
+    def sentence(self, children: list[Any]) -> Clause:
+        return clause_of(UNIT, ast.Name("sentence", span=span_of(children)), children)
+
+    def as_document(self, children: list[Any]) -> Clause:
+        return clause_of(UNIT, ast.Name("document", span=span_of(children)), children)
+
+    tokens = valued_clause("TOKENS")
+    temperature = valued_clause("TEMPERATURE")
+    nucleus = valued_clause("NUCLEUS")
+    diversity = valued_clause("DIVERSITY")
+    seed = valued_clause("SEED")
+    return_clause = valued_clause("RETURN")
+
+    def method(self, children: list[Any]) -> Clause:
+        width = children[3].node if len(children) > 2 else None
+        method = ast.Method(children[1].type.lower(), width, span=span_of(children))
+        return clause_of("METHOD", method, children)
+
+    def sample(self, children: list[Any]) -> Clause:
+        seed = children[3].node if len(children) > 2 else None
+        return clause_of("SAMPLE", ast.Sample(children[1].node, seed, span=span_of(children)), children)
+
+    def group_by(self, children: list[Any]) -> Clause:
+        keys = children[-1]
+        return Clause("GROUP BY", keys, start_of(children[0]), stop_of(keys[-1]))
+
+    def group_keys(self, children: list[Any]) -> tuple[ast.GroupKey, ...]:
+        return tuple(children[::2])
+
+    def divided(self, children: list[Any]) -> ast.Divided:
+        what = next(child for child in children if isinstance(child, (ast.Field, ast.DatePart)))
+        divisor, *factor = (child.node for child in children if getattr(child, "type", "") in _NUMBERS)
+        return ast.Divided(what, divisor, *factor, span=span_of(children))
+
+    def unnested(self, children: list[Any]) -> ast.Unnested:
+        return ast.Unnested(children[2], span=span_of(children))
+
+    def beside(self, children: list[Any]) -> ast.Beside:
+        return ast.Beside(children[0].type.lower(), children[1].node, span=span_of(children))
+
+    def form(self, children: list[Any]) -> ast.Form:
+        return ast.Form(span=span_of(children))
+
+    def per_million(self, children: list[Any]) -> Clause:
+        return clause_of("PER MILLION", True, children)
+
+    def order_by(self, children: list[Any]) -> Clause:
+        keys = tuple(child for child in children if isinstance(child, ast.OrderBy))
+        return clause_of("ORDER BY", keys, children)
+
+    def order_key(self, children: list[Any]) -> ast.OrderBy:
+        return ast.OrderBy(children[0], has_terminal(children, "DESC"), span=span_of(children))
+
+    weight = valued_clause("The weight")
+    order = valued_clause("ORDER")
+
+    def min_count(self, children: list[Any]) -> Clause:
+        return clause_of("MIN COUNT", children[2].node, children)
+
+
+# ---- From what the grammar recognises to the abstract syntax.
 
 
 class AstBuilder(QuestionRules, ConditionRules, DataRules):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ngramdb import flags, notebook
-from ngramdb.lm.known_words import are_known
-from ngramdb.lm.measures import Measure, shown
+from ngramdb import bool_arguments, notebook
 from ngramdb.lm.models import LanguageModel, as_ids, pack
-from ngramdb.lm.values import END, Floats, Integers, Scores
+from ngramdb.lm.values import BEGIN, END, Floats, Integers, Measure, Scores, shown
 
 # Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
 BATCH_TOKENS = 1 << 16
@@ -33,7 +31,7 @@ Progress = Callable[[int, int], None]
 class Perplexity:
     """How well a model predicts documents.
 
-    Perplexities are exp of the mean negative log-probability of a token, as `ngramdb.lm.measures` defines
+    Perplexities are exp of the mean negative log-probability of a token, as `ngramdb.lm.values` defines
     them for all faces.
 
     perplexity : of all tokens with an answer, unknown words and `</s>` included; infinite when one has
@@ -114,7 +112,7 @@ class Perplexity:
         }
 
 
-@flags.checked
+@bool_arguments.checked
 def perplexity(
     model: LanguageModel,
     documents: Iterable[ArrayLike],
@@ -243,3 +241,23 @@ def batches_of(documents: Iterable[ArrayLike]) -> Iterator[list[Integers]]:
             batch, n_tokens = [], 0
     if batch:
         yield batch
+
+
+# ---- What an unknown word is: the one definition, for SCORE's `<unk>`, perplexities and their commands.
+
+
+def are_known(tokens: Integers, types: Integers, separator: int | None) -> NDArray[np.bool_]:
+    """Whether each token is known: one of `types` (ascending), or a border of sentences. (n,) bool."""
+    borders = [END, BEGIN] if separator is None else [END, BEGIN, separator]
+    places = np.searchsorted(types, tokens)
+    found = places < len(types)
+    found[found] = types[places[found]] == tokens[found]
+    known: NDArray[np.bool_] = found | np.isin(tokens, borders)
+    return known
+
+
+def types_among(tokens: Integers, index: Any) -> Integers:
+    """Those of the tokens that occur in an index, ascending. Cost: a count per different token."""
+    types = np.unique(tokens[tokens >= 0])
+    occurring: Integers = types[index.count_many(types, np.arange(len(types) + 1)) > 0]
+    return occurring

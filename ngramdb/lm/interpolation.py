@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngramdb import flags
+from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.values import Floats, Scores
 
@@ -106,7 +106,7 @@ class Interpolation:
         return perplexity_of(self.mix(corpus, neural))
 
 
-@flags.checked
+@bool_arguments.checked
 def interpolate(
     corpus: Scores, neural: ArrayLike, *, per_token: bool = False, seed: int = 0
 ) -> Interpolation:

@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngramdb import flags
+from ngramdb import bool_arguments
 from ngramdb._cext.lm import models as kernel
 from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lm.candidates import Shares, Vocabulary
-from ngramdb.lm.index_cache import language_index
 from ngramdb.lm.sentences import View
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.lm.statistics import Statistics, take_statistics
+from ngramdb.lm.statistics import Statistics, language_index, take_statistics
 from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores
 from ngramdb.types import integers, token_ids
 
@@ -175,7 +174,7 @@ class LanguageModel(ABC):
         contexts = as_ids(flat), integers(offsets, "offsets")
         return self._scores(self._model.estimate(*contexts, as_ids(tokens), begins, bounds))
 
-    @flags.checked
+    @bool_arguments.checked
     def score(self, ids: ArrayLike, *, document: bool = False) -> Scores:
         """Score every token given the tokens before it.
 
@@ -192,7 +191,7 @@ class LanguageModel(ABC):
         array = as_ids(ids)
         return self._scores(self._model.score(array, [0, len(array)], document))
 
-    @flags.checked
+    @bool_arguments.checked
     def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, document: bool = False) -> Scores:
         """Score documents flat[offsets[i]:offsets[i + 1]], one after the other.
 
@@ -244,7 +243,7 @@ class LanguageModel(ABC):
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)
 
-    @flags.checked
+    @bool_arguments.checked
     def state(self, *, document: bool = True) -> kernel.TextState:
         """The beginning of a text (of a document), for decoders, which read texts token by token.
 

@@ -7,7 +7,7 @@ from numbers import Integral
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import MODELS
+from ngramdb.registries import MODELS
 
 # The weight of stupid backoff that its authors recommend: Brants et al. 2007, section 4.
 BACKOFF_WEIGHT = 0.4

@@ -23,9 +23,8 @@ from ngramdb.errors import (
     ResourceError,
     TokenBoundaryWarning,
 )
-from ngramdb.kinds import FILE_TOKENIZERS
-from ngramdb.planner import matching, wildcards
-from ngramdb.planner.near_values import near_value
+from ngramdb.planner import string_to_ids, wildcards
+from ngramdb.planner.names import near_value
 from ngramdb.planner.plan import (
     CopyDocuments,
     CountDocuments,
@@ -53,6 +52,7 @@ from ngramdb.planner.plan.phrases import (
     has_wildcard,
 )
 from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.registries import FILE_TOKENIZERS
 
 BLANK = " "
 # Questions whose answers are documents.
@@ -170,7 +170,7 @@ def _of_spellings(phrase: Phrase) -> str | None:
     if phrase.matched is None or not spells(corpus):
         return None
     try:
-        spelled = matching.spelled_variants(gram.text or "", False, corpus)
+        spelled = string_to_ids.spelled_variants(gram.text or "", False, corpus)
     except ResourceError:
         return None
     pairs = zip(spelled.counts, spelled.weights, strict=True)
@@ -256,7 +256,7 @@ def _of_parts_of_words(phrase: Phrase) -> str | None:
     pieces, ids = corpus.tokenizer.split(text), list(phrase.gram.key)
     if phrase.matched is None or len(pieces) != len(ids) or len(pieces) < 2:
         return None
-    words = matching.word_list(corpus.tokenizer)
+    words = string_to_ids.word_list(corpus.tokenizer)
     ending = words.matching(re.escape(pieces[0].encode()) + b"$").tolist()
     beginning = words.matching(b"^" + re.escape(pieces[-1].encode())).tolist()
     found = [([one, *ids[1:]], one, True) for one in ending] + [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ngramdb.errors import BindError
+from ngramdb.planner.source import Corpus
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -45,3 +47,52 @@ def default_corpus(current: str | None, names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     raise BindError(f"which corpus? Say FROM name, or USE name once; known: {listing(names)}")
+
+
+# ---- Values of a field that are nearly the one that a statement compares the field with.
+
+
+# Values of a segment that are compared one by one, and distinct ones that are searched for similar spelling.
+MAX_VALUES = 1 << 17
+MAX_SIMILAR = 1000
+
+
+def near_value(corpus: Corpus, path: str, text: str) -> str | None:
+    """Return the value of a field that is most like `text`, or None if the field has `text` itself.
+
+    A value is near if it differs in case or in blanks around it, or, of values that documents share, if it is
+    spelled much the same.
+
+    Notes
+    -----
+    Cost: that of reading the different values of a dictionary, or of a column of at most MAX_VALUES texts.
+    """
+    shared: dict[str, None] = {}
+    near: str | None = None
+    folded = text.strip().casefold()
+    for segment in corpus.segments:
+        type_name = segment.metadata.fields().get(path)
+        if type_name not in (None, "string", "list<string>") or segment.metadata.rest_has(path):
+            return None
+        if type_name is None:
+            continue
+        for values, is_shared in _values(segment.metadata.column(path), type_name):
+            if len(values) > MAX_VALUES or values.index(text).as_py() >= 0:
+                return None
+            known = [value for value in values.to_pylist() if value is not None]
+            near = near or next((value for value in known if value.strip().casefold() == folded), None)
+            if is_shared and len(shared) + len(known) <= MAX_SIMILAR:
+                shared.update(dict.fromkeys(known))
+    return near or nearest(text, shared)
+
+
+def _values(column: Any, type_name: str) -> Iterator[tuple[Any, bool]]:
+    """Yield arrays with all values of a column, and whether documents share them."""
+    last = None
+    for chunk in getattr(column, "chunks", [column]):
+        strings = chunk.flatten() if type_name.startswith("list<") else chunk
+        if not hasattr(strings, "dictionary"):
+            yield strings, False
+        elif last is None or not strings.dictionary.equals(last):
+            last = strings.dictionary
+            yield last, True

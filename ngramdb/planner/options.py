@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
-from ngramdb.kinds import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
+from ngramdb.registries import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
 from ngramdb.types import plain
 
 # Below this a segment holds so little that a load makes thousands of files.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import PlanError
-from ngramdb.kinds import DEFAULT_MATCH
 from ngramdb.language import ast
 from ngramdb.planner.names import nearest
+from ngramdb.registries import DEFAULT_MATCH
 
 ParameterValues = Sequence[Any] | Mapping[str, Any] | None
 

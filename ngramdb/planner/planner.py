@@ -15,14 +15,14 @@ from ngramdb.planner.source import Catalog
 # An import in a function that is called a million times takes half a microsecond each time.
 if TYPE_CHECKING:
     from ngramdb.planner import physical, rules
-    from ngramdb.planner.physical import order, scanning
+    from ngramdb.planner.physical import estimating
     from ngramdb.planner.plan import plain
 else:
-    order = lazy_module("ngramdb.planner.physical.order")
+    estimating = lazy_module("ngramdb.planner.physical.estimating")
     physical = lazy_module("ngramdb.planner.physical")
     plain = lazy_module("ngramdb.planner.plan.plain")
     rules = lazy_module("ngramdb.planner.rules")
-    scanning = lazy_module("ngramdb.planner.physical.scanning")
+    estimating = lazy_module("ngramdb.planner.physical.estimating")
 
 
 def rule_names() -> dict[str, str]:
@@ -52,7 +52,7 @@ def _optimized(
     in_kernel = False
     if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
         if isinstance(logical.where, plan.PlainDocs):  # from a template
-            costs = scanning.costs_of(disabled)
+            costs = estimating.costs_of(disabled)
             return (logical if logical.costs is costs else plan.changed(logical, costs=costs)), ()
         if plain.is_settled(logical.where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
@@ -82,10 +82,10 @@ def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
     """The plan that is only run: with a condition on plain n-grams in the form that one call answers."""
     where = rewritten.where_clause()
     if where is not None and not isinstance(where, plan.PlainDocs):
-        where = plan.PlainDocs.of(where, order.ORDER_OPERANDS not in disabled)
+        where = plan.PlainDocs.of(where, estimating.ORDER_OPERANDS not in disabled)
     if where is None:
         return physical.choose(rewritten, disabled, estimated=False)
-    return plan.changed(rewritten, where=where, costs=scanning.costs_of(disabled))
+    return plan.changed(rewritten, where=where, costs=estimating.costs_of(disabled))
 
 
 def make_plan(

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.marks import Spelling
+from ngramdb.diacritics import Spelling
 from ngramdb.types import Docs
 
 IntArray = NDArray[np.int64]

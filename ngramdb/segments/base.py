@@ -109,7 +109,7 @@ class Segment(ABC):
         return None
 
     def form(self, i: int) -> bytes | None:
-        """The form of document i's line of JSON (`ngramdb.ingest.readers.line_forms`), None where unknown."""
+        """The form of document i's line of JSON (`ngramdb.ingest.readers.lines`), None where unknown."""
         return None
 
     def verify_metadata(self) -> None:

@@ -26,10 +26,10 @@ from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
 from ngramdb.segments.container import ContainerWriter
+from ngramdb.segments.container.layout import SymbolBuilder, TokenIds, dense_ranks
+from ngramdb.segments.far_index import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.metadata import MetadataBuilder
-from ngramdb.segments.native import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.sentences import SentenceBuilder
-from ngramdb.segments.symbols import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.text import TextBuilder
 
 # An array is written in pieces that end where so many bytes of the file do, and released piece by piece.
@@ -81,7 +81,7 @@ class SegmentBuilder:
         ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
             ids[offsets[k]:offsets[k + 1]]
         texts : what must be stored of each document's text, None where its ids give it back
-        forms : how documents stood in their lines (`ngramdb.ingest.readers.line_forms`), of all n or none
+        forms : how documents stood in their lines (`ngramdb.ingest.readers.lines`), of all n or none
         metadata : a mapping for a document, a record batch for several of them (as
             `MetadataBuilder.add_columns` takes it), or the number of several without any; an
             iterator is asked for the next when the last one is stored

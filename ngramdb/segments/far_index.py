@@ -7,15 +7,21 @@ file is.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.sort.construction import CoreBudget, far_index
 from ngramdb.interrupts import Interrupt
-from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, Container, ContainerWriter, Sink
-from ngramdb.segments.native import DOC_IDS, KIND, SegmentSummary
+from ngramdb.segments.container import (
+    DOCUMENT_SETS,
+    SMALL_BLOCK_SIZE,
+    Container,
+    ContainerWriter,
+    FileInfo,
+    Sink,
+)
 
 #: The sections: long keys, and far LCPs.
 KEYS, LCPS = "far.keys", "far.lcps"
@@ -122,3 +128,23 @@ def _made(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     tokens, rows = container.sliced("tokens"), container.sliced("suffix_array")
     return far_index(tokens, rows, stride, lcp_width, stop, cores)
+
+
+# ---- The file of a native segment: the names in it, which its builder writes and its reader looks for.
+
+
+#: The container's kind.
+KIND = "SEGM"
+#: The section with the documents' ids, where they are not one after the other.
+DOC_IDS = "documents.ids"
+#: The prefix of the sections with the forms of documents' lines.
+FORM = "form"
+
+
+class SegmentSummary(NamedTuple):
+    """What a written segment is: its file's size and checksum, and its numbers."""
+
+    file: FileInfo
+    n_tokens: int
+    n_documents: int
+    first_doc_id: int

@@ -25,10 +25,9 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import AheadSection, ContainerWriter
-from ngramdb.segments.large_pages import bytes_in_large_pages
+from ngramdb.segments.container.layout import Symbols, narrowest, recoded
 from ngramdb.segments.parts import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
-from ngramdb.segments.segment import NativeSegment
-from ngramdb.segments.symbols import Symbols, narrowest, recoded
+from ngramdb.segments.segment import NativeSegment, bytes_in_large_pages
 
 # Rows that are merged at a time by a thread: 4 MB, some 60 ms.
 CHUNK_ROWS = 1 << 20

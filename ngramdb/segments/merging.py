@@ -26,13 +26,13 @@ from ngramdb.segments.builder import (
     write_segment,
 )
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
+from ngramdb.segments.container.layout import WIDTHS, SymbolBuilder
+from ngramdb.segments.far_index import FORM, KIND, SegmentSummary
 from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
 from ngramdb.segments.metadata_merging import merged_metadata
-from ngramdb.segments.native import FORM, KIND, SegmentSummary
 from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import Marker, SentenceStream
-from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
 from ngramdb.segments.text import TextStream
 
 # Filtering reads every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.

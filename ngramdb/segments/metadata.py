@@ -36,15 +36,19 @@ from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.segments.metadata_columns import (
     ARROW_KEY,
+    JSON,
     MARK_KEY,
     TYPE_KEY,
     Column,
     finished,
+    flatten,
     pyarrow,
     read_type,
+    scalar_types,
+    split_path,
     storage_type,
+    types_of,
 )
-from ngramdb.segments.metadata_values import JSON, flatten, scalar_types, split_path, types_of
 
 # Documents whose values are held as Python objects before they become an Arrow batch.
 BATCH_DOCUMENTS = 8192

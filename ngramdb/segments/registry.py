@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ngramdb.errors import FormatVersionError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container import NATIVE, Container
-from ngramdb.segments.native import KIND
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.segment import NativeSegment
 
 __all__ = ["Kind", "kind_named", "register"]

@@ -23,7 +23,7 @@ from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
 from ngramdb._cext.lm.models import LanguageIndex, Model
 from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
 from ngramdb._cext.segment.segment_index import SegmentIndex
-from ngramdb.kinds import MODELS
+from ngramdb.registries import MODELS
 
 __all__ = ["check_index", "check_same", "packed", "plain_index"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.problem_details import Problem
 
 #: Endings of addresses, and what is sent under them.
 FORMATS = {

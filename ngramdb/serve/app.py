@@ -21,10 +21,9 @@ from starlette.types import Receive, Scope, Send
 
 from ngramdb import errors
 from ngramdb.serve.addresses import Address, address_of, base_of
-from ngramdb.serve.forms import shortened
-from ngramdb.serve.library import Library
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Gone, Problem, body_of, busy, is_ours, problem_of
+from ngramdb.serve.database_pool import Library
+from ngramdb.serve.problem_details import Gone, Limits, Problem, body_of, busy, is_ours, problem_of
+from ngramdb.serve.request_parameters import shortened
 from ngramdb.serve.routes import FOR_EVER, NEVER, Asking, Completes, Routes, json_response
 from ngramdb.serve.running import Workers
 from ngramdb.serve.static import page_file, static_file

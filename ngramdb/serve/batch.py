@@ -10,13 +10,12 @@ import numpy as np
 
 from ngramdb.api.arguments import packing
 from ngramdb.api.arguments.models import as_model
-from ngramdb.api.verbs import cautioning
+from ngramdb.api.verbs import python_warnings
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve.answers import json_of
-from ngramdb.serve.forms import json_object, once, shortened
-from ngramdb.serve.library import Named
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.database_pool import Named
+from ngramdb.serve.problem_details import Limits, Problem
+from ngramdb.serve.request_parameters import json_object, once, shortened
+from ngramdb.serve.responses import json_of
 
 ARROW_FILE = b"ARROW1"
 #: How a stream of Arrow begins: with the length of a message, after a mark.
@@ -57,7 +56,7 @@ def answered(
     view: Any = snapshot.view(named.corpus, version)
     told: list[tuple[str, str]] = []
     try:
-        with work, cautioning.collected(told):
+        with work, python_warnings.collected(told):
             found = _found(named, view, version, fields, limits)
     except (TypeError, ValueError, OverflowError) as error:
         raise Problem(400, shortened(str(error))) from None
@@ -75,7 +74,7 @@ def _found(named: Named, view: Any, version: int | None, fields: Fields, limits:
         ngrams = _checked(fields["ngrams"], limits)
         counts = view.index.count_many(*packing.pack(ngrams, packing.encoder(view.tokenizer)))
         if isinstance(ngrams, list):
-            cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+            python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return {"counts": counts}
     if version is not None:
         raise Problem(400, "probabilities are those of the newest version; leave @ out")

@@ -11,13 +11,12 @@ from ngramdb.api import Result
 from ngramdb.api.arguments.texts import Statement
 from ngramdb.errors import QueryError, StorageError
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve import frequency, questions
-from ngramdb.serve.answers import Page, page_of
-from ngramdb.serve.forms import Given
-from ngramdb.serve.library import Library, Named
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Problem
-from ngramdb.serve.questions import QUESTIONS, Asked, Planned
+from ngramdb.serve import endpoints
+from ngramdb.serve.database_pool import Library, Named
+from ngramdb.serve.endpoints import QUESTIONS, Asked, Planned
+from ngramdb.serve.problem_details import Limits, Problem
+from ngramdb.serve.request_parameters import Given
+from ngramdb.serve.responses import Page, page_of
 
 #: Matches that are marked in a document.
 MOST_MARKS = 1000
@@ -67,7 +66,7 @@ class Reader:
     ) -> Page:
         """Counts by a field."""
         asked = Asked(given, named.corpus, version, *paging)
-        return self._answered(named, asked, frequency.plan(asked), work)
+        return self._answered(named, asked, endpoints.plan(asked), work)
 
     def _answered(self, named: Named, asked: Asked, planned: Planned, work: Interrupt) -> Page:
         statement = planned.statement
@@ -94,7 +93,7 @@ class Reader:
             raise Problem(404, f"no document {doc_id} in {named.name}")
         _tell(page, named, version, statement)
         if any(given[name] is not None for name in ("q", "ids", "pattern")):
-            lines = Statement("KWIC", "KWIC").pattern(questions.pattern_of(given))
+            lines = Statement("KWIC", "KWIC").pattern(endpoints.pattern_of(given))
             lines.source(named.corpus, version).where(f"doc_id = {doc_id}")
             found = connection.ask(lines.number("LIMIT", MOST_MARKS).text, lines.values, work=work)
             with found:

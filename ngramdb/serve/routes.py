@@ -15,17 +15,13 @@ from starlette.responses import Response
 
 from ngramdb import __version__, errors
 from ngramdb.api import Connection, wire
-from ngramdb.api.arguments.values import parse_value
+from ngramdb.api.arguments.signatures import parse_value
 from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
-from ngramdb.serve import frequency
+from ngramdb.serve import endpoints
 from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
-from ngramdb.serve.answers import WRITERS, Page, json_of, noted
-from ngramdb.serve.forms import Given, Parameter, given, json_object, once, shortened
-from ngramdb.serve.library import Library, Named
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Problem, body_of, problem_of
-from ngramdb.serve.questions import (
+from ngramdb.serve.database_pool import Library, Named
+from ngramdb.serve.endpoints import (
     COMMON,
     LIMIT,
     OF_STATEMENTS,
@@ -35,7 +31,10 @@ from ngramdb.serve.questions import (
     PATTERN_PARAMETERS,
     QUESTIONS,
 )
+from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
+from ngramdb.serve.request_parameters import Given, Parameter, given, json_object, once, shortened
+from ngramdb.serve.responses import WRITERS, Page, json_of, noted
 from ngramdb.serve.running import Workers
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class Routes:
             return await self._table(
                 asking,
                 named,
-                frequency.PARAMETERS,
+                endpoints.PARAMETERS,
                 lambda got, paging, work: self.reader.frequency(named, address.version, got, paging, work),
                 is_of_version=True,
             )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.problem_details import Limits
 
 if TYPE_CHECKING:
     from ngramdb.serve.app import Service

@@ -12,7 +12,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from ngramdb.serve.addresses import Address
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.problem_details import Problem
 
 FOLDER = Path(__file__).parent / "static"
 PAGE = "index.html"

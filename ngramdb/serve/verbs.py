@@ -15,14 +15,13 @@ import numpy as np
 
 from ngramdb.api import Corpus, Result, wire
 from ngramdb.api.patterns import Pattern
-from ngramdb.api.verbs import cautioning
+from ngramdb.api.verbs import python_warnings
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve.answers import as_json, json_of, page_of
-from ngramdb.serve.forms import Parameter, given, shortened
-from ngramdb.serve.library import Named
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.database_pool import Named
+from ngramdb.serve.problem_details import Limits, Problem
+from ngramdb.serve.request_parameters import Parameter, given, shortened
+from ngramdb.serve.responses import as_json, json_of, page_of
 
 #: Conditions within conditions: no program needs many, and each costs a corpus.
 MOST_CONDITIONS = 8
@@ -114,7 +113,7 @@ def answered(
     """The answer as JSON, and its version. Raises Problem, and what the verb raises."""
     corpus = named.hosted.connection.corpus(named.corpus)
     told: list[tuple[str, str]] = []
-    with work, cautioning.collected(told):
+    with work, python_warnings.collected(told):
         for condition, params in _conditions(fields.get("where")):
             corpus = corpus.where(condition, params=params)
         version = named.hosted.connection.version

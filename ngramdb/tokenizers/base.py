@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import check
 from ngramdb.limits import MAX_TOKEN_ID
-from ngramdb.marks import Spelling
 from ngramdb.types import token_id, token_ids
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Sections(Protocol):
 class Tokenizer(ABC):
     """Text to token ids and back. Safe to share between threads."""
 
-    # As the manifest has it: a name of `ngramdb.kinds.TOKENIZERS`.
+    # As the manifest has it: a name of `ngramdb.registries.TOKENIZERS`.
     kind: str
 
     # Whether it is known where in a text its tokens stand, and so with which of them sentences begin.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import checked
 from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
+    N_IDS,
     Flags,
     Ids,
     Offsets,
+    Pieces,
     QueryIds,
     Tokenizer,
     as_ids,
@@ -90,3 +94,88 @@ class CharsTokenizer(Tokenizer):
 def _is_no_character(codes: Ids) -> Flags:
     surrogate = (codes >= _FIRST_SURROGATE) & (codes <= _LAST_SURROGATE)
     return surrogate | (codes > sys.maxunicode)
+
+
+# ---- `bytes`: a token is a byte of the UTF-8 text, its id the byte's value.
+
+
+class BytesTokenizer(Tokenizer):
+    """Ids 0..255."""
+
+    kind = "bytes"
+    lossless = True
+
+    @property
+    def n_vocabulary(self) -> int:
+        return 256
+
+    def encode(self, text: str) -> QueryIds:
+        return np.frombuffer(to_utf8(text), dtype=np.uint8).astype(np.int64)
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        ids = np.frombuffer(b"".join(texts), dtype=np.uint8).astype(np.uint32)
+        return ids, offsets_of([len(text) for text in texts])
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        text = self.decode_exact(ids)
+        if text is None:
+            raise InvalidArgument(f"token id {int(as_ids(ids).max())} is no byte: ids are 0..255")
+        return text.decode("utf-8", "backslashreplace")
+
+    def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
+        values = as_ids(ids)
+        return None if np.any(values > 255) else values.astype(np.uint8).tobytes()
+
+    def token_text(self, token_id: int) -> str:
+        return bytes([self.check_id(token_id)]).decode("utf-8", "backslashreplace")
+
+    def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
+        return reproduced(self, texts, ids, offsets)
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        return sentences.mark_spelled(texts, ids, offsets, sentences.sizes_of_bytes())
+
+    @property
+    def token_bytes(self) -> Pieces:
+        return np.arange(256, dtype=np.uint8), np.arange(257, dtype=np.int64)
+
+
+# ---- `tokens`: documents come as token ids, made elsewhere; there is no text on either side.
+
+
+# Ids between two interrupt checks: some 5 ms.
+CHUNK = 1 << 15
+
+
+class TokensTokenizer(Tokenizer):
+    """Any id of 0..2**32-1, shown as its number."""
+
+    kind = "tokens"
+    finds_sentences = False
+    lossless = False
+
+    @property
+    def n_vocabulary(self) -> int:
+        return N_IDS
+
+    def encode(self, text: str) -> QueryIds:
+        _refuse(f"{text!r} cannot be tokenized")
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        _refuse("a document's text cannot be tokenized")
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        """The numbers joined by blanks."""
+        numbers = as_ids(ids)
+        starts = checked(range(0, len(numbers), CHUNK))
+        return " ".join(" ".join(map(str, numbers[start : start + CHUNK].tolist())) for start in starts)
+
+    def token_text(self, token_id: int) -> str:
+        return str(self.check_id(token_id))
+
+    def token_texts(self, ids: npt.ArrayLike) -> list[str]:
+        return list(map(str, as_ids(ids).tolist()))
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidArgument(f"{what}: the corpus has no tokenizer, only token ids; write them as [1, 2]")

@@ -45,7 +45,7 @@ from ngramdb.tokenizers.base import (
     to_utf8,
 )
 from ngramdb.tokenizers.fast import FastWay
-from ngramdb.tokenizers.seams import PIECE_CHARS, changes_texts, pieces, seam_of
+from ngramdb.tokenizers.safe_cuts import PIECE_CHARS, changes_texts, pieces, seam_of
 
 DEFINITION_KIND = "TOKZ"
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
-from ngramdb.marks import JOINERS, SINGLE
+from ngramdb.diacritics import JOINERS, SINGLE
 from ngramdb.tokenizers.regular import DEAD, FIRST, compiled, parsed
 
 # Characters of each kind that an expression can distinguish, besides ASCII and those it names itself.

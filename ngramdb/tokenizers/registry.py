@@ -10,13 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument, NotSupportedError
-from ngramdb.kinds import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
 from ngramdb.lazy import lazy_module
-from ngramdb.opening import open_regular
+from ngramdb.registries import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
+from ngramdb.regular_files import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
-from ngramdb.tokenizers.bytes import BytesTokenizer
-from ngramdb.tokenizers.chars import CharsTokenizer
-from ngramdb.tokenizers.tokens import TokensTokenizer
+from ngramdb.tokenizers.chars import BytesTokenizer, CharsTokenizer, TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.text.automata import SymbolWords
+from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument, ResourceError
-from ngramdb.marks import Spelling
 
 # The parser of `re` by the name that it has since Python 3.11, or the one before.
 parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")

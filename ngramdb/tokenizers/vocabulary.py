@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.diacritics import Spelling, changed_letters, unmarked
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.interrupts import check
-from ngramdb.marks import Spelling, changed_letters, unmarked
 from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]

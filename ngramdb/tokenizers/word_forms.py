@@ -18,8 +18,8 @@ import numpy.typing as npt
 from ngramdb import interrupts
 from ngramdb._cext.corpus.text_words import word_forms
 from ngramdb._cext.text import words as kernel
+from ngramdb.diacritics import Spelling
 from ngramdb.errors import ResourceError
-from ngramdb.marks import Spelling
 from ngramdb.tokenizers.vocabulary import Vocabulary
 
 # Sequences of tokens that are words, of one segment: some 60 bytes each.

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
+from ngramdb.engine.changes.deletion import restore_corpus
 from ngramdb.engine.changes.document_keys import DocumentKeys
-from ngramdb.engine.changes.restoring import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash

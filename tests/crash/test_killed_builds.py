@@ -16,7 +16,7 @@ import pytest
 from builds import answers, loaded, write_files
 
 import ngramdb
-from ngramdb.api import parts
+from ngramdb.api import part_reports
 
 N_PARTS = 5
 N_KILLS = 20
@@ -119,5 +119,5 @@ def test_killed_workers_and_committers_change_nothing(tmp_path, commands, seed):
     with ngramdb.connect(database) as db:
         assert answers(db, "c") == loaded(files)
         assert db.execute("CHECK").fetchall() == []
-        assert parts.remove_leftovers(str(out)) == 0 or code != 0
+        assert part_reports.remove_leftovers(str(out)) == 0 or code != 0
     assert len(os.listdir(out)) == 2 * N_PARTS

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from ngramdb.serve.app import Service
-from ngramdb.serve.inprocess import ask
-from ngramdb.serve.library import Hosted, Library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import Hosted, Library
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.running import ask
 
 MOST = 60
 

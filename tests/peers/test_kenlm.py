@@ -20,7 +20,7 @@ from kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentence
 from peer_data import data_file
 
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, analyze, make, perplexity, write_arpa
-from ngramdb.lm.known_words import are_known
+from ngramdb.lm.evaluation import are_known
 
 SPECIAL = {"<s>": BEGIN, "</s>": END, "<unk>": UNKNOWN}
 

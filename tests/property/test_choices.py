@@ -17,12 +17,12 @@ import ngramdb
 from ngramdb._cext.segment.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
 from ngramdb.api.session import DatabaseSession
-from ngramdb.executor.conditions.evaluation import Evaluator
-from ngramdb.executor.measuring import PlanMeter
+from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
 from ngramdb.planner.parameters import Parameters
-from ngramdb.planner.physical.foreseeing import GramPath, foresee, gram_paths
+from ngramdb.planner.physical.explain_estimates import GramPath, foresee, gram_paths
 from ngramdb.planner.plan import Costs, CountDocuments, PlainDocs
+from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.planner import make_plan, optimize
 from ngramdb.planner.source import ConditionCode
 

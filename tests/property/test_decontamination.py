@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.api.verbs.contamination import Criterion
-from ngramdb.api.verbs.folded import FoldedWords
-from ngramdb.executor.questions.overlap import LEAST_TOKENS
-from ngramdb.kinds import GROWING_TOKENIZERS
+from ngramdb.api.verbs.contamination import Criterion, FoldedWords
+from ngramdb.conditions.overlap_field import LEAST_TOKENS
+from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.tokenizers.words import WordsTokenizer
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ngramdb
+from ngramdb.conditions.field_values import Lists, Objects, Strings, Values
+from ngramdb.conditions.predicates import outcome
 from ngramdb.errors import ExecutionError, PlanError
-from ngramdb.executor.conditions.field_values import Lists, Objects, Strings, Values
-from ngramdb.executor.conditions.predicates import outcome
 from ngramdb.planner.plan import Resembles
 
 # Few letters, so that much matches; what regular expressions take for signs; line breaks; more than ASCII.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.marks import changed_letters, unmarked
+from ngramdb.diacritics import changed_letters, unmarked
 
 EXAMPLES = settings(max_examples=150, deadline=None, derandomize=True)
 LETTERS = "aAeEéÉèiIíİıkKķ\u212asSśſςσΣιΙίΐΪǰjJŁłøß"

@@ -16,8 +16,8 @@ from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
-from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 

@@ -24,9 +24,9 @@ from ngramdb.planner.planner import rule_names
 pytest.importorskip("starlette")
 
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.inprocess import ask
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.running import ask
 
 MODELS = (
     "ngram",

@@ -11,7 +11,7 @@ from random_conditions import COSTS, DOCUMENTS, GRAMS, TREES, joined
 
 import ngramdb
 from ngramdb.api.parsing import parsed_condition
-from ngramdb.executor.conditions.evaluation import Evaluator
+from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AllDocs, Complement, DocsWith, Intersection, PlainDocs
 

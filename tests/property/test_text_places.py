@@ -18,7 +18,7 @@ from reference_questions import text_places
 from subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.executor.conditions.stored_text import solid
+from ngramdb.conditions.stored_text import solid
 from ngramdb.tokenizers.words import WordsTokenizer
 
 EXAMPLES = settings(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_corpora import load
 
 import ngramdb
-from ngramdb.executor.conditions import token_matches
+from ngramdb.conditions import token_matches
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 

@@ -14,9 +14,9 @@ from typing import Any
 from recorded import compare
 
 from ngramdb.errors import NgramdbError
-from ngramdb.serve.forms import Parameter, given
-from ngramdb.serve.problems import Problem
-from ngramdb.serve.questions import QUESTIONS, Asked
+from ngramdb.serve.endpoints import QUESTIONS, Asked
+from ngramdb.serve.problem_details import Problem
+from ngramdb.serve.request_parameters import Parameter, given
 
 RECORDED = Path(__file__).parent / "recorded"
 REQUESTS = 80

@@ -18,9 +18,9 @@ from recorded import compare
 import ngramdb
 from ngramdb.api import wire
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.inprocess import ask
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.running import ask
 
 RECORDED = Path(__file__).parent / "recorded"
 #: Seconds and milliseconds, which differ from run to run: the field of a result, and that of a Perplexity.

@@ -29,13 +29,13 @@ import ngramdb
 from ngramdb.api import wire
 from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.forms import Parameter
-from ngramdb.serve.frequency import PARAMETERS as OF_FREQUENCY
-from ngramdb.serve.inprocess import answered
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.endpoints import COMMON, QUESTIONS
+from ngramdb.serve.endpoints import PARAMETERS as OF_FREQUENCY
+from ngramdb.serve.problem_details import Limits
 from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
-from ngramdb.serve.questions import COMMON, QUESTIONS
+from ngramdb.serve.request_parameters import Parameter
+from ngramdb.serve.running import answered
 from ngramdb.serve.verbs import KINDS, arguments_of
 
 LIMIT_S = 1.0

@@ -17,13 +17,13 @@ from builds import answers, loaded, write_files
 from crews import killed_once, own_process, wait_for_stop
 
 import ngramdb
-from ngramdb import cluster, interrupts, kinds
+from ngramdb import cluster, interrupts, registries
 from ngramdb.cli.main import main
-from ngramdb.cluster import asking, loading, merging, starting
+from ngramdb.cluster import asking, crew, loading, merging
 from ngramdb.cluster.crew import Job, MemberLost
 from ngramdb.errors import InvalidArgument, LoadError, NotSupportedError
 from ngramdb.segments.container import Container
-from ngramdb.segments.native import KIND
+from ngramdb.segments.far_index import KIND
 
 QUESTIONS = ("DOCS", 'COUNT "the"', "NGRAMS 2 TOP 1000", 'KWIC "a"')
 
@@ -49,7 +49,7 @@ def test_without_ray_an_error_says_what_to_install(tmp_path, files, monkeypatch)
         def __getattr__(self, name):
             raise ModuleNotFoundError("No module named 'ray'", name="ray")
 
-    monkeypatch.setattr(starting, "ray", Missing())
+    monkeypatch.setattr(crew, "ray", Missing())
     with pytest.raises(NotSupportedError, match=r"pip install 'ngramdb\[ray\]'"):
         cluster.load(tmp_path / "db", "c", files)
     assert not (tmp_path / "db").exists()
@@ -207,7 +207,7 @@ def test_questions_over_actors_have_the_answers_of_one_machine(started, segmente
         assert answers(db, "c") == answers(other, "c")
         assert len({os.getpid(), *processes(db)}) == 3
         contexts, continuations = ["the", "a cat", "", "nowhere"] * 100, ["cat", "dog sat", "7", "mat"] * 100
-        for model in kinds.MODELS:
+        for model in registries.MODELS:
             found, expected = (
                 one.corpus("c").prob_many(contexts, continuations, model=model) for one in (db, other)
             )

@@ -10,10 +10,10 @@ import pytest
 from builds import answers
 
 import ngramdb
-from ngramdb import kinds
+from ngramdb import registries
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
-from ngramdb.engine.corpus import residency
+from ngramdb.engine.corpus import memory_residency
 from ngramdb.executor.questions import shared_ngrams
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
@@ -81,8 +81,10 @@ def test_answers_are_those_of_one_machine_whoever_is_lost(database):
 def test_warming_reads_each_segment_where_it_is_held(database, monkeypatch):
     with crews.connect(database, 3, replicas=2) as db:
         warmed = []
-        warm = residency.warm
-        monkeypatch.setattr(residency, "warm", lambda segments: warmed.extend(segments) or warm(segments))
+        warm = memory_residency.warm
+        monkeypatch.setattr(
+            memory_residency, "warm", lambda segments: warmed.extend(segments) or warm(segments)
+        )
         found = db.corpus("c").warm()
         view = db.corpus("c")._bound.current()
         segments = [*view.segments, *view.subtracted]
@@ -104,7 +106,7 @@ def test_batches_of_models_are_divided(database):
     tokens = [str(rng.choice(words)) for _ in texts]
     with ngramdb.connect(database) as other, crews.connect(database) as db:
         asked = db._crew.transport.asked
-        for model in kinds.MODELS:
+        for model in registries.MODELS:
             before = list(asked)
             here, there = other.corpus("c"), db.corpus("c")
             assert same(there.prob_many(texts, tokens, model), here.prob_many(texts, tokens, model))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb import flags, lm
+from ngramdb import bool_arguments, lm
 from ngramdb.api.corpus import Corpus
 from ngramdb.errors import InvalidArgument
 
@@ -16,7 +16,7 @@ from ngramdb.errors import InvalidArgument
 def _flags_of(owner):
     for name, function in vars(owner).items():
         if inspect.isfunction(function) and not name.startswith("_"):
-            for argument in flags.flags_of(inspect.unwrap(function)):
+            for argument in bool_arguments.flags_of(inspect.unwrap(function)):
                 yield name, argument
 
 
@@ -68,7 +68,7 @@ def test_models_take_flags_alike(corpus):
 
 
 def test_a_function_keeps_its_name_and_signature():
-    @flags.checked
+    @bool_arguments.checked
     def ask(text: str, is_short: bool = False, *, is_loud: bool = True) -> str:
         """Asks."""
         return f"{text} {is_short} {is_loud}"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from alone import run_alone, status_of_child
 
-from ngramdb import forks
+from ngramdb import fork_safety
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -48,7 +48,7 @@ def slow_import(folder, name="slow"):
 
 
 def import_that_never_ends(folder):
-    forks._IMPORTS_S = 0.02
+    fork_safety._IMPORTS_S = 0.02
     with slow_import(folder) as events:
 
         def in_child():
@@ -64,7 +64,7 @@ def test_a_child_imports_what_a_thread_of_its_parent_was_importing(tmp_path):
 
 
 def package_with_a_finished_part(folder):
-    forks._IMPORTS_S = 0.02
+    fork_safety._IMPORTS_S = 0.02
     Path(folder, "package").mkdir()
     Path(folder, "package", "__init__.py").write_text("from package.part import value\nimport slow\n")
     Path(folder, "package", "part.py").write_text("value = 7\n")
@@ -85,7 +85,7 @@ def test_a_package_that_would_lack_its_parts_is_an_error_in_the_child(tmp_path):
 
 
 def program_that_is_an_import(folder):
-    forks._IMPORTS_S = 0.02
+    fork_safety._IMPORTS_S = 0.02
     Path(folder, "program.py").write_text(
         "import threading, sys\n"
         "from alone import status_of_child\n"
@@ -107,7 +107,7 @@ def test_what_the_main_thread_imports_stays_as_far_as_it_has_come(tmp_path):
 
 
 def import_that_ends_soon(folder):
-    forks._IMPORTS_S = 60.0
+    fork_safety._IMPORTS_S = 60.0
     with slow_import(folder) as events:
         threading.Timer(0.1, events.is_over.set).start()
         assert status_of_child(lambda: sys.modules["slow"].value) == 0
@@ -118,7 +118,7 @@ def test_a_fork_waits_for_imports_of_other_threads(tmp_path):
 
 
 def lock_that_is_held():
-    lock = forks.lock()
+    lock = fork_safety.lock()
     held, is_over = threading.Event(), threading.Event()
 
     def hold():

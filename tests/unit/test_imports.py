@@ -24,11 +24,11 @@ PACKAGE = "ngramdb"
 FACES = frozenset(
     {
         "api",
-        "ngramdb.executor.results.facts",
-        "ngramdb.language.expect",
+        "ngramdb.executor.results.result_summary",
+        "ngramdb.language.expected_next",
         "ngramdb.language.highlight",
-        "ngramdb.language.mistakes",
-        "ngramdb.language.splitter",
+        "ngramdb.language.live_check",
+        "ngramdb.language.scanner",
     }
 )
 BELOW: dict[str, frozenset[str]] = {
@@ -40,14 +40,28 @@ BELOW: dict[str, frozenset[str]] = {
     "cluster": frozenset({"api", "engine", "_cext"}),
     "serve": frozenset({"api", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
-    "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
+    "api": frozenset(
+        {"language", "planner", "executor", "conditions", "engine", "ingest", "lm", "tokenizers"}
+    ),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(
         {
+            "conditions",
             "ngramdb.planner.plan",
+            "ngramdb.planner.plan_meter",
             "ngramdb.planner.source",
             "ngramdb.planner.choices",
             "lm",
+            "segments",
+            "_cext",
+        }
+    ),
+    "conditions": frozenset(
+        {
+            "ngramdb.planner.plan",
+            "ngramdb.planner.plan_meter",
+            "ngramdb.planner.source",
+            "ngramdb.planner.choices",
             "segments",
             "_cext",
         }
@@ -62,20 +76,21 @@ BELOW: dict[str, frozenset[str]] = {
     "_cext": frozenset(),
     "caching": frozenset(),
     "errors": frozenset(),
-    "flags": frozenset(),
-    "forks": frozenset(),
+    "bool_arguments": frozenset(),
+    "fork_safety": frozenset(),
     "formats": frozenset(),
+    "interruptible_sort": frozenset({"_cext"}),
     "interrupts": frozenset({"_cext"}),
-    "kinds": frozenset(),
+    "registries": frozenset(),
     "late_dataclasses": frozenset(),
     "lazy": frozenset(),
     "logs": frozenset(),
     "limits": frozenset(),
-    "marks": frozenset(),
+    "diacritics": frozenset(),
     "notebook": frozenset(),
-    "opening": frozenset(),
+    "regular_files": frozenset(),
     "types": frozenset({"_cext"}),
-    "visible": frozenset(),
+    "terminal_escapes": frozenset(),
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
@@ -83,17 +98,18 @@ LEAVES = frozenset(
         *(
             "caching",
             "errors",
-            "flags",
-            "forks",
+            "bool_arguments",
+            "fork_safety",
             "formats",
             "interrupts",
-            "kinds",
+            "interruptible_sort",
+            "registries",
             "late_dataclasses",
             "lazy",
             "limits",
-            "opening",
+            "regular_files",
         ),
-        *("logs", "marks", "notebook", "types", "visible"),
+        *("logs", "diacritics", "notebook", "types", "terminal_escapes"),
     }
 )
 
@@ -245,8 +261,8 @@ def test_modules_do_not_need_each_other() -> None:
 
 
 # What Python itself offers under private names: methods of named tuples, the errors of all threads, and what
-# its own modules do with their locks in a forked child. (forks.py also asks for importlib's `_bootstrap`,
-# `_module_locks` and a module's `_initializing`, and does without where they are not there.)
+# its own modules do with their locks in a forked child. (fork_safety.py also asks for importlib's
+# `_bootstrap`, `_module_locks` and a module's `_initializing`, and does without where they are not there.)
 OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit"})
 # What other libraries offer no public name for.
 FOREIGN = frozenset(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb import kinds, limits
+from ngramdb import limits, registries
 from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import InvalidArgument
 from ngramdb.language.parser import parse_model
@@ -21,7 +21,7 @@ PACKAGE = Path(ngramdb.__file__).parent
 TESTS = Path(__file__).parents[1]
 SHARED = {
     **{name: "limits.py" for name in vars(limits) if name.isupper()},
-    **{name: "kinds.py" for name in vars(kinds) if name.isupper()},
+    **{name: "registries.py" for name in vars(registries) if name.isupper()},
     "Docs": "types.py",
 }
 
@@ -52,14 +52,14 @@ def test_shared_names_are_defined_once(name):
 
 
 def test_every_named_tokenizer_is_built_in():
-    assert tuple(registry._BUILT_IN) == kinds.NAMED_TOKENIZERS
-    assert [cls.kind for cls in registry._BUILT_IN.values()] == list(kinds.NAMED_TOKENIZERS)
-    assert kinds.DEFAULT_TOKENIZER in kinds.NAMED_TOKENIZERS
+    assert tuple(registry._BUILT_IN) == registries.NAMED_TOKENIZERS
+    assert [cls.kind for cls in registry._BUILT_IN.values()] == list(registries.NAMED_TOKENIZERS)
+    assert registries.DEFAULT_TOKENIZER in registries.NAMED_TOKENIZERS
 
 
 def test_every_kind_of_model_is_known_to_grammar_kernel_and_messages():
-    assert tuple(kinds.MODELS) == kernel.KINDS
-    for kind in kinds.MODELS:
+    assert tuple(registries.MODELS) == kernel.KINDS
+    for kind in registries.MODELS:
         assert parse_model(kind).kind == parse_model(kind.upper()).kind == ModelSpec(kind).kind == kind
         with pytest.raises(InvalidArgument, match=kind):
             ModelSpec("bigram")
@@ -68,13 +68,13 @@ def test_every_kind_of_model_is_known_to_grammar_kernel_and_messages():
 @pytest.mark.parametrize(
     "names",
     [
-        *(kinds.TOKENIZER_KINDS, kinds.NAMED_TOKENIZERS, tuple(kinds.MODELS)),
-        *(kinds.ASSOCIATION_MEASURES, kinds.KEYNESS_MEASURES),
+        *(registries.TOKENIZER_KINDS, registries.NAMED_TOKENIZERS, tuple(registries.MODELS)),
+        *(registries.ASSOCIATION_MEASURES, registries.KEYNESS_MEASURES),
     ],
 )
 def test_lists_of_kinds_are_not_written_again(names):
     for path, tree in trees().items():
-        if path == "kinds.py":
+        if path == "registries.py":
             continue
         for node in ast.walk(tree):
             if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
@@ -91,7 +91,7 @@ def lists_of_models(tree):
     for node in ast.walk(tree):
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             texts = " ".join(str(item.value) for item in node.elts if isinstance(item, ast.Constant)).lower()
-            named = {kind for kind in kinds.MODELS if re.search(rf"\b{kind}\b", texts)}
+            named = {kind for kind in registries.MODELS if re.search(rf"\b{kind}\b", texts)}
             if named >= COMPLETE:
                 yield node.lineno, named
 
@@ -104,13 +104,13 @@ def test_lists_of_models_in_tests_leave_out_none():
             continue
         for line, named in lists_of_models(ast.parse(text)):
             n_lists += 1
-            if path != Path(__file__) and named != set(kinds.MODELS):
-                lacking.append(f"{path.relative_to(TESTS)}, line {line}: {set(kinds.MODELS) - named}")
+            if path != Path(__file__) and named != set(registries.MODELS):
+                lacking.append(f"{path.relative_to(TESTS)}, line {line}: {set(registries.MODELS) - named}")
     assert lacking == [] and n_lists > 5
 
 
 def test_a_list_without_a_new_model_is_seen(monkeypatch):
-    monkeypatch.setitem(kinds.MODELS, "witten_bell", kinds.ModelKind("witten_bell"))
+    monkeypatch.setitem(registries.MODELS, "witten_bell", registries.ModelKind("witten_bell"))
     tree = ast.parse("x = ['ngram order 2', 'INFGRAM', 'backoff(0.3)', 'kneser_ney']\ny = ['ngram']")
     [(line, named)] = lists_of_models(tree)
-    assert line == 1 and set(kinds.MODELS) - named == {"witten_bell"}
+    assert line == 1 and set(registries.MODELS) - named == {"witten_bell"}

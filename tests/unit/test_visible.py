@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 
-from ngramdb.visible import visible, visible_json
+from ngramdb.terminal_escapes import visible, visible_json
 
 EVERY = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF)
 # The classes of bidirectional text that turn what stands after them, and those that end lines.

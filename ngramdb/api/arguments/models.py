@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import MODELS
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.source import Catalog
+from ngramdb.registries import MODELS
 
 if TYPE_CHECKING:
     from ngramdb.language import parser

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb import interrupts
 from ngramdb.api.arguments import packing
+from ngramdb.bool_arguments import as_flag
 from ngramdb.errors import InvalidArgument, PlanError
-from ngramdb.flags import as_flag
 from ngramdb.planner.binding.sentences import why_not_in_sentences
 
 if TYPE_CHECKING:
-    from ngramdb.api.bound import BoundCorpus
+    from ngramdb.api.corpus_handle import BoundCorpus
     from ngramdb.planner.plan import Unit
     from ngramdb.planner.source import Corpus, IntArray
 

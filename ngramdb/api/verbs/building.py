@@ -1,7 +1,7 @@
 """Building a corpus in parts, on as many machines as there are: each worker makes one, and needs no other.
 
 A part is loaded as any corpus is, into a database of its own that no other run has; so whatever holds for a
-load holds for it. Only its report makes it a part (`ngramdb.api.parts`).
+load holds for it. Only its report makes it a part (`ngramdb.api.part_reports`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api import parts
+from ngramdb.api import part_reports
 from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
-from ngramdb.api.parts import Input, PartReport
+from ngramdb.api.part_reports import Input, PartReport
 from ngramdb.api.verbs import corpora, load_notes, loading
 from ngramdb.caching import cached_property
-from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.versions import author
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.division import Piece, content_digest, divided, list_digest, state_of
 from ngramdb.ingest.sources import PathLike, Source, expand
-from ngramdb.kinds import DEFAULT_TOKENIZER
+from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of
 from ngramdb.planner.options import LOAD_OPTIONS
 from ngramdb.planner.plan import CreateCorpus, Load
+from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer, title_of
 
@@ -86,21 +86,21 @@ def build(
     StorageError
         The part cannot be written, or its report is damaged.
     """
-    part, of = parts.checked_shard(shard)
+    part, of = part_reports.checked_shard(shard)
     work = _Work.of(paths, tokenizer, on_error, options)
     (folder,) = as_paths([out], "build makes a folder of parts, whose path it takes")
-    parts.check_out(folder)
+    part_reports.check_out(folder)
     known = _known(folder, part, of, work)
     if known is not None:
         return known
     with storage_errors("make the folder of parts", folder):
         os.makedirs(folder, exist_ok=True)
-    stem, run = parts.stem_of(part, of), os.urandom(8).hex()
-    parts.remove_leftovers(folder, stem)
-    with parts.running(folder, stem, run) as path:
+    stem, run = part_reports.stem_of(part, of), os.urandom(8).hex()
+    part_reports.remove_leftovers(folder, stem)
+    with part_reports.running(folder, stem, run) as path:
         report = _built(path, part, of, work, progress, settings or {})
         report = replace(report, path=os.path.join(folder, f"{stem}.json"))
-        if parts.write_report(folder, report, run):
+        if part_reports.write_report(folder, report, run):
             return report
     winner = _known(folder, part, of, work)
     if winner is None:
@@ -121,9 +121,11 @@ def missing(out: PathLike | Iterable[PathLike], n: int) -> list[int]:
     StorageError
         A report that cannot be read, or is damaged.
     """
-    parts.checked_number(n)
+    part_reports.checked_number(n)
     folders = as_paths(out, "missing takes a folder of parts, or a list of them")
-    found = {report.part for folder in folders for report in parts.reports_in(folder) if report.of == n}
+    found = {
+        report.part for folder in folders for report in part_reports.reports_in(folder) if report.of == n
+    }
     return [part for part in range(n) if part not in found]
 
 
@@ -182,10 +184,10 @@ def _checked(name: str, value: Any) -> Any:
 
 def _known(folder: str, part: int, of: int, work: _Work) -> PartReport | None:
     """The report of a part that is there. Raises InvalidArgument where it was built otherwise."""
-    path = os.path.join(folder, f"{parts.stem_of(part, of)}.json")
+    path = os.path.join(folder, f"{part_reports.stem_of(part, of)}.json")
     if not os.path.lexists(path):
         return None
-    report = parts.read_report(path)
+    report = part_reports.read_report(path)
     difference = first_difference(report.build, work.common)
     if difference is not None:
         raise InvalidArgument(

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ngramdb.api import parts
+from ngramdb.api import part_reports
 from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
-from ngramdb.api.parts import PartReport
+from ngramdb.api.part_reports import PartReport
 from ngramdb.api.verbs import building
 from ngramdb.engine.changes.change import Change, ChangeOutcome
-from ngramdb.engine.changes.joining import BuiltPart, join_parts, with_tokenizer_of
+from ngramdb.engine.changes.commit_build import BuiltPart, join_parts, with_tokenizer_of
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.engine.storage.store import Store
@@ -62,7 +62,7 @@ def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
     """
     folders = as_paths(out, "commit takes a folder of parts, or a list of them")
     distinct = {os.path.realpath(folder): folder for folder in folders}
-    found = [report for folder in distinct.values() for report in parts.reports_in(folder)]
+    found = [report for folder in distinct.values() for report in part_reports.reports_in(folder)]
     shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
     if not found:
         raise InvalidArgument(f"{shown}: there are no parts here; `ngramdb build` makes them")
@@ -99,7 +99,7 @@ def commit_reports(
     with database.work(progress=progress):
         joined = _joined(database, name, reports)
     for folder in {os.path.dirname(report.path) for report in reports}:
-        parts.remove_leftovers(folder)
+        part_reports.remove_leftovers(folder)
     return CommitReport(
         parts=len(reports),
         documents=joined.outcome.documents,

@@ -1,7 +1,7 @@
 """Decontamination: which documents of a corpus share too much with evaluation sets, where, and their removal.
 
 A document is contaminated by a set when at least a share `threshold` of its n-grams (with `strict`: more than
-that) stand in it: the rules of OVERLAP (`ngramdb.executor.questions.overlap`), exactly and not by a Bloom
+that) stand in it: the rules of OVERLAP (`ngramdb.conditions.overlap_field`), exactly and not by a Bloom
 filter. A document without an n-gram in common with the set never is, whatever the threshold.
 N-grams are those of the corpus's own tokens; or, where letters' case or white space shall not matter, of
 words (the tokenizer `words`) of the folded texts.
@@ -28,7 +28,7 @@ from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import written_format
-from ngramdb.ingest.fields import split_path
+from ngramdb.ingest.documents import split_path
 from ngramdb.planner.names import listing, nearest
 from ngramdb.types import Docs
 

@@ -1,6 +1,6 @@
 """Documents as lines and texts that can be loaded again, and what is to be said of those that cannot be.
 
-A line is the very one that a document came in (`ngramdb.ingest.readers.line_forms`). Other documents get a
+A line is the very one that a document came in (`ngramdb.ingest.readers.lines`). Other documents get a
 line of their own: with their text; of a document that came as token ids, a text that has just these tokens.
 Ids mean nothing without the vocabulary, so they are written only where they are all that there is, and that
 is said.
@@ -16,10 +16,10 @@ import numpy as np
 
 from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError, QueryCancelled
 from ngramdb.executor.questions.document_columns import document_text
-from ngramdb.ingest.readers.line_forms import line_of, plain_line
-from ngramdb.kinds import FILE_TOKENIZERS
+from ngramdb.ingest.readers.lines import line_of, plain_line
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.source import IntArray, Segment, Tokenizer
+from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.tokenizers.base import Encoder, Ids
 from ngramdb.tokenizers.base import Tokenizer as TextTokenizer
 

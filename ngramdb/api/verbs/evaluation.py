@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb.api.arguments import trees, units
+from ngramdb.api.arguments import to_ast, units
 from ngramdb.api.arguments.documents import each_of
 from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs.exporting import write_text
@@ -17,13 +17,13 @@ from ngramdb.api.verbs.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog
-from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.options import ReadOptions, check_options, have_fields
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
-from ngramdb.ingest.suited import check_options, have_fields
 from ngramdb.lm import agreement as agreeing
-from ngramdb.lm import agreement_plot, arpa, speculative
+from ngramdb.lm import agreement as agreement_plot
+from ngramdb.lm import arpa, generation
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
@@ -98,12 +98,12 @@ def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
     agreement_plot.draw_agreement(panels, path, sparse="sparse ∞-gram")
 
 
-def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> speculative.Draft:
+def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> generation.Draft:
     """`Corpus.draft`."""
-    n = trees.whole(0, "n", n)
+    n = to_ast.whole(0, "n", n)
     least = _probability("least_prob", least_prob)
     model = language_model(view, as_model(InfGram(min_count=least_count)))
-    return speculative.draft(model, ids, n, least_prob=least)
+    return generation.draft(model, ids, n, least_prob=least)
 
 
 def _probability(name: str, value: Any) -> float:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
-from ngramdb.api.verbs import rows_as
+from ngramdb.api.verbs import row_formats
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.engine.storage.lock import hold_file, remove_unless_held
@@ -36,7 +36,7 @@ from ngramdb.executor.questions.document_columns import (
     value_at,
 )
 from ngramdb.executor.questions.documents import CORPUS, chosen, corpora_by_segment, listed, watched_documents
-from ngramdb.executor.results.arrow_types import are_lost, arrow_type, as_came, types_that_came
+from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
 from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
@@ -99,10 +99,10 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
 
 def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     """A note on fields that are others when documents are loaded from the columns of a file."""
-    changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in rows_as.DELIMITERS)
+    changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in row_formats.DELIMITERS)
     if kind == "parquet":  # which records the names of these
         changed = [name for name in changed if name not in OWN_NAMES]
-    retyped = () if kind in rows_as.DELIMITERS else _retyped(plan)
+    retyped = () if kind in row_formats.DELIMITERS else _retyped(plan)
     if not changed:
         return retyped
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
@@ -189,11 +189,11 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
 def _write_rows(result: Result, name: str, kind: str) -> int:
     """Write the rows of a result; how many they are."""
     if kind == "jsonl":
-        return write_lines(name, rows_as.json_lines(result))
-    if kind in rows_as.DELIMITERS:
-        return write_lines(name, rows_as.delimited(result, kind)) - 1  # without the names
+        return write_lines(name, row_formats.json_lines(result))
+    if kind in row_formats.DELIMITERS:
+        return write_lines(name, row_formats.delimited(result, kind)) - 1  # without the names
     as_stream = endings_of(name)[0] == ".arrows"
-    return _replacing(name, lambda file: rows_as.write_table(result, file, kind, as_stream))
+    return _replacing(name, lambda file: row_formats.write_table(result, file, kind, as_stream))
 
 
 def _json(value: Any) -> bytes:

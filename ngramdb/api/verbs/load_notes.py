@@ -11,11 +11,10 @@ import numpy as np
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.documents import MOST_BYTES, Document, ErrorLog
+from ngramdb.ingest.reader import WantedFields
 from ngramdb.ingest.readers.token_files import files_beside
-from ngramdb.ingest.samples import MOST_BYTES
 from ngramdb.ingest.sources import Source, repeated
-from ngramdb.ingest.wanted import WantedFields
 from ngramdb.planner.plan import Load
 
 # Files that a note names; of more it has the number.

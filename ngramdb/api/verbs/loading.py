@@ -13,21 +13,18 @@ from ngramdb.api.arguments.tables import opened, table_documents
 from ngramdb.api.database import Database
 from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
-from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.document_keys import DocumentKeys
+from ngramdb.engine.changes.hardware import DocumentLimits
 from ngramdb.engine.changes.writer import LoadOutcome, load_documents
 from ngramdb.engine.changes.writer import LoadProgress as LoadProgress
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
-from ngramdb.ingest.documents import Document, ErrorLog
-from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.reader import read_documents
-from ngramdb.ingest.samples import Samples
+from ngramdb.ingest.documents import Document, ErrorLog, Samples
+from ngramdb.ingest.options import ReadOptions, check_options, have_fields
+from ngramdb.ingest.reader import WantedFields, read_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
-from ngramdb.ingest.suited import check_options, have_fields
-from ngramdb.ingest.wanted import WantedFields
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.planner.plan import Load
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 from ngramdb.engine.storage.manifest import NAME_DIGITS, LoadRecord
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.begun import beginning, has_lines, line_of, mark_of
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.remote import is_url
 from ngramdb.ingest.sources import STDIN, Source
+from ngramdb.ingest.work_splitting import beginning, has_lines, line_of, mark_of
 from ngramdb.planner.plan import Load
 
 # The options that say which documents there are. Others may change when a load goes on: it may skip what it

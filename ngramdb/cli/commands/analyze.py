@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ngramdb.cli.commands.catalog import in_own_words, quoted
-from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.commands.sharing import add_lock_timeout, in_own_words, quoted, writing
 from ngramdb.cli.common import OK, add_common_flags, command_parser
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
 

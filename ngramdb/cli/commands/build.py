@@ -6,7 +6,7 @@ import argparse
 
 from ngramdb.api import build
 from ngramdb.cli.commands.load import skipped, work_done
-from ngramdb.cli.commands.reading import (
+from ngramdb.cli.commands.sharing import (
     ABOUT_PATHS,
     add_building_flags,
     add_reading_flags,
@@ -15,7 +15,7 @@ from ngramdb.cli.commands.reading import (
 )
 from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
 from ngramdb.cli.terminal.progress import LoadWatch
-from ngramdb.kinds import DEFAULT_TOKENIZER
+from ngramdb.registries import DEFAULT_TOKENIZER
 
 DESCRIPTION = """\
 Build one of n parts of a corpus from its share of the files, in the folder OUT. Any machine that sees the

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ngramdb.api import connect
-from ngramdb.cli.commands.catalog import in_own_words, quoted
+from ngramdb.cli.commands.sharing import in_own_words, quoted
 from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, say
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect

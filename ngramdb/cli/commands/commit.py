@@ -6,9 +6,9 @@ import argparse
 
 from ngramdb.api import collected
 from ngramdb.cli.commands.load import committed
-from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.commands.sharing import add_lock_timeout, writing
 from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 
 DESCRIPTION = """\
 Check that all parts of a build are there, each once, and make one corpus of them, in one version: the

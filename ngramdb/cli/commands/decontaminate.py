@@ -13,9 +13,9 @@ from ngramdb.api.verbs.decontaminating import (
     DecontaminationReport,
     SetOverlap,
 )
-from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.commands.sharing import add_lock_timeout, writing
 from ngramdb.cli.common import OK, add_common_flags, command_parser, positive, say
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect

@@ -7,15 +7,19 @@ anything else is an error.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
+import sysconfig
 import time
-from dataclasses import replace
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from ngramdb.api import Connection, LoadReport, Result, connect
-from ngramdb.cli.commands import stdlib
-from ngramdb.cli.commands.catalog import describe
-from ngramdb.cli.commands.tour import STEPS, Step
+from ngramdb.cli.commands.sharing import describe
 from ngramdb.cli.common import OK, add_common_flags, command_parser
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
@@ -96,8 +100,8 @@ def _is_built(connection: Connection, path: str) -> bool:
 
 
 def _build(connection: Connection, screen: Screen, wanted: bool) -> None:
-    root = stdlib.folder()
-    files = stdlib.source_files(root)
+    root = folder()
+    files = source_files(root)
     if not files:
         raise InvalidArgument(f"this Python has no sources of its standard library in {root}")
     screen.write(f"Indexing {human.count(len(files), 'file')} of Python's standard library, {root}\n")
@@ -105,7 +109,7 @@ def _build(connection: Connection, screen: Screen, wanted: bool) -> None:
     if CORPUS not in connection.corpora():
         connection.create_corpus(CORPUS, tokenizer="words")
     with LoadWatch("indexing", n_documents=len(files), wanted=wanted) as watch:
-        report = connection.corpus(CORPUS).append(stdlib.documents(root, files), progress=watch)
+        report = connection.corpus(CORPUS).append(documents(root, files), progress=watch)
     screen.write(_loaded(connection, report) + "\n")
 
 
@@ -129,3 +133,93 @@ def _show(connection: Connection, step: Step, number: int, screen: Screen) -> No
     render(answer, screen, "table")
     screen.draw(screen.styled(f"({human.duration(elapsed)})", "2") + "\n")
     screen.stream.flush()
+
+
+# ---- Python's own standard library as documents: text that every machine with Python has.
+
+
+# Folders that hold other people's packages, caches, or files made by the build.
+SKIPPED_FOLDERS = frozenset({"site-packages", "dist-packages", "__pycache__"})
+
+
+def folder() -> Path:
+    """Where the running Python keeps the sources of its standard library."""
+    return Path(sysconfig.get_path("stdlib"))
+
+
+def source_files(root: Path) -> list[Path]:
+    """The Python files below `root` in the order of their paths, without installed packages and caches."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        found.extend(Path(parent, name) for name in names if name.endswith(".py"))
+    return sorted(found)
+
+
+def documents(root: Path, files: list[Path]) -> Iterator[dict[str, Any]]:
+    """One document a file: `text`, `module` (dotted), `package` (its first part), `size` in bytes, `lines`.
+
+    A file that is no text in its declared encoding is left out: the library's tests carry some on purpose.
+    """
+    for path in files:
+        try:
+            with tokenize.open(path) as source:
+                text = source.read()
+        except (OSError, SyntaxError, UnicodeError):
+            continue
+        module = module_name(path.relative_to(root))
+        yield {
+            "text": text,
+            "module": module,
+            "package": module.partition(".")[0],
+            "size": path.stat().st_size,
+            "lines": text.count("\n"),
+        }
+
+
+def module_name(path: Path) -> str:
+    """`json/__init__.py` is module json, `json/decoder.py` json.decoder."""
+    parts = list(path.with_suffix("").parts)
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+# ---- The guided tour over the demonstration corpus: one statement of each kind, and a line on what it shows.
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement and the sentence that is shown above it."""
+
+    says: str
+    statement: str
+
+
+STEPS: tuple[Step, ...] = (
+    Step("How often does this sequence of tokens occur?", 'COUNT "for i in range"'),
+    Step("And in how many files?", 'COUNT DOCS WHERE "for i in range"'),
+    Step("How likely is one continuation?", 'PROB "len" GIVEN "for i in range("'),
+    Step(
+        "A context that occurs nowhere has no probability; INFGRAM takes its longest suffix that does occur.",
+        'PROB "len" GIVEN "the snake counted for i in range(" USING INFGRAM',
+    ),
+    Step("What do the authors raise?", 'DIST GIVEN "raise" TOP 8'),
+    Step(
+        "Token by token: which part of a line is surprising?",
+        "SCORE \"if __name__ == '__main__':\" USING INFGRAM",
+    ),
+    Step(
+        "Any mix of AND, OR and NOT finds files, with their metadata.",
+        'DOCS WHERE ("import asyncio" OR "import threading") AND NOT "import socket" LIMIT 5',
+    ),
+    Step(
+        "Files that define a main function, the last ones first.",
+        'DOCS WHERE "def main(" ORDER BY doc_id DESC LIMIT 3',
+    ),
+    Step(
+        "How is such a question answered?",
+        'EXPLAIN ANALYZE DOCS WHERE "import threading" AND "import socket" AND NOT "import ssl"',
+    ),
+    Step("What is on the disk?", "SHOW SEGMENTS"),
+)

@@ -14,7 +14,7 @@ from ngramdb.cli.common import (
     positive,
     say_notes,
 )
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.formats import WRITTEN, written_format
 

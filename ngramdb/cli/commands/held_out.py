@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ngramdb.api import Corpus
 from ngramdb.api.verbs.evaluation import FileDocuments, documents_of_files
 from ngramdb.cli.common import positive, say_notes
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal.progress import MeasureWatch
 from ngramdb.formats import READ
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from ngramdb.api import Connection, Result, connect
-from ngramdb.cli.commands.catalog import describe
+from ngramdb.cli.commands.sharing import describe
 from ngramdb.cli.common import OK, add_common_flags
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, default_mode, render

@@ -10,15 +10,16 @@ from typing import Any
 
 from ngramdb import cluster
 from ngramdb.api import CommitReport, Connection, Corpus, LoadReport, PartReport, connect
-from ngramdb.cli.commands.catalog import describe
-from ngramdb.cli.commands.reading import (
+from ngramdb.cli.commands.sharing import (
     ABOUT_PATHS,
     add_building_flags,
+    add_lock_timeout,
     add_reading_flags,
     building_settings,
+    describe,
     reading_options,
+    writing,
 )
-from ngramdb.cli.commands.writing import add_lock_timeout, writing
 from ngramdb.cli.common import (
     OK,
     UsageError,
@@ -30,7 +31,7 @@ from ngramdb.cli.common import (
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Bar, LoadWatch
 from ngramdb.errors import BindError, InvalidArgument, LockedError
-from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, ON_CONFLICT, canonical_tokenizer
+from ngramdb.registries import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, ON_CONFLICT, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
 

@@ -10,12 +10,12 @@ from ngramdb.cli.common import OK, UsageError, add_common_flags, add_setting_fla
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.serve import library, limits, reading
+    from ngramdb.serve import database_pool, problem_details, reading
     from ngramdb.serve.protocols import assistants, tools
 else:
     assistants = lazy_module("ngramdb.serve.protocols.assistants")
-    library = lazy_module("ngramdb.serve.library")
-    limits = lazy_module("ngramdb.serve.limits")
+    database_pool = lazy_module("ngramdb.serve.database_pool")
+    problem_details = lazy_module("ngramdb.serve.problem_details")
     reading = lazy_module("ngramdb.serve.reading")
     tools = lazy_module("ngramdb.serve.protocols.tools")
 
@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code comes back."""
     if find_spec("mcp") is None:
         raise UsageError("this needs the library mcp: pip install 'ngramdb[mcp]'")
-    bounds, settings = limits.settings_of(options.settings, tools.LIMITS)
-    opened = library.open_library(options.databases, bounds, settings)
+    bounds, settings = problem_details.settings_of(options.settings, tools.LIMITS)
+    opened = database_pool.open_library(options.databases, bounds, settings)
     try:
         assistants.run(reading.Reader(opened, bounds))
     finally:

@@ -19,19 +19,19 @@ from ngramdb.cli.common import (
     say,
     say_error,
 )
-from ngramdb.cli.terminal.streams import is_terminal
+from ngramdb.cli.terminal.screen import is_terminal
 from ngramdb.lazy import lazy_module
-from ngramdb.visible import encodable_json, visible, visible_json
+from ngramdb.terminal_escapes import encodable_json, visible, visible_json
 
 if TYPE_CHECKING:
     from ngramdb.cli.prompt import served
-    from ngramdb.serve import app, inprocess, library, limits, server
+    from ngramdb.serve import app, database_pool, problem_details, running, server
 else:
     served = lazy_module("ngramdb.cli.prompt.served")
     app = lazy_module("ngramdb.serve.app")
-    inprocess = lazy_module("ngramdb.serve.inprocess")
-    library = lazy_module("ngramdb.serve.library")
-    limits = lazy_module("ngramdb.serve.limits")
+    running = lazy_module("ngramdb.serve.running")
+    database_pool = lazy_module("ngramdb.serve.database_pool")
+    problem_details = lazy_module("ngramdb.serve.problem_details")
     server = lazy_module("ngramdb.serve.server")
 
 DESCRIPTION = """\
@@ -99,8 +99,8 @@ def run(options: argparse.Namespace) -> int:
     given = options.settings
     if options.get is not None:  # nobody else waits, and this process is cold
         given = [["time_limit", str(PATIENT_S)], *given]
-    bounds, settings = limits.settings_of(given)
-    opened = library.open_library(options.databases, bounds, settings)
+    bounds, settings = problem_details.settings_of(given)
+    opened = database_pool.open_library(options.databases, bounds, settings)
     token = options.token if options.token is not None else os.environ.get(TOKEN_VARIABLE) or None
     if token == "":
         raise UsageError("an empty token would let everybody in; leave --token out for that")
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _get(service: app.Service, target: str, token: str | None) -> int:
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    answer = inprocess.ask(service, target if target.startswith("/") else f"/{target}", headers=headers)
+    answer = running.ask(service, target if target.startswith("/") else f"/{target}", headers=headers)
     if answer.status >= 400:
         say_error(f"{answer.status}: {answer.body.decode('utf-8', 'replace').strip()}")
         return FAILED
@@ -140,7 +140,7 @@ def _get(service: app.Service, target: str, token: str | None) -> int:
     return OK
 
 
-def _greet(options: argparse.Namespace, address: str, opened: library.Library) -> None:
+def _greet(options: argparse.Namespace, address: str, opened: database_pool.Library) -> None:
     print(address, flush=True)
     names = ", ".join(one.name for one in opened.corpora()) or "no corpora yet"
     say(f"serving {names}; Ctrl-C ends it")

@@ -7,9 +7,9 @@ import time
 
 from ngramdb.api import Connection, connect
 from ngramdb.cli.common import OK, UsageError, add_common_flags, command_parser, say
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
-from ngramdb.kinds import ATTACHED
+from ngramdb.registries import ATTACHED
 
 DESCRIPTION = """\
 Read the index of a corpus, or of all of them, into memory, so that the first questions need not wait for

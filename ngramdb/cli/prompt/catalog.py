@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeVar
 
 from ngramdb.api import Connection
 from ngramdb.api.settings import rules
-from ngramdb.cli.commands.catalog import quoted
+from ngramdb.cli.commands.sharing import quoted
 from ngramdb.errors import TimeoutExceeded
-from ngramdb.kinds import MATCHES
+from ngramdb.registries import MATCHES
 
 Corpora = tuple[str, ...]
 Counted = tuple[Any, int]

@@ -1,8 +1,8 @@
 """What can be typed next, as a pure function of the text, the cursor and a catalog.
 
-The grammar defines what kind of thing may come (`ngramdb.language.expect`); here the things of each kind are
-looked up and written the way the language wants them: names in backquotes where needed, values and paths in
-quotes.
+The grammar defines what kind of thing may come (`ngramdb.language.expected_next`). The things of each kind
+are looked up here and written as the language wants them: names in backquotes where needed, values and paths
+in quotes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ngramdb.cli.prompt.options import OPTIONS
 from ngramdb.cli.prompt.tokens import next_words
 from ngramdb.cli.shell.dot import COMMANDS
 from ngramdb.cli.terminal import human
-from ngramdb.kinds import NAMED_TOKENIZERS
-from ngramdb.language.expect import Expected, expected
+from ngramdb.language.expected_next import Expected, expected
+from ngramdb.registries import NAMED_TOKENIZERS
 
 # What a document has beside its metadata, for conditions and ORDER BY.
 OWN_FIELDS = ("doc_id", "length")

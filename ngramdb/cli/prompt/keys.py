@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
 from prompt_toolkit.application.current import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from ngramdb.language.splitter import is_complete
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.language.scanner import is_complete
 
 # Words that people type to leave or to get help, whatever the program; none begins a statement.
 BARE_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
@@ -53,3 +64,78 @@ def bindings() -> KeyBindings:
         event.current_buffer.validate_and_handle()
 
     return bound
+
+
+# ---- What was typed before, kept in a file that only its owner can read and that may fail without any harm.
+
+
+def history_path() -> Path:
+    """The history file: `ngramdb/history` in the state folder (XDG_STATE_HOME, else ~/.local/state)."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # by the XDG rules a path which is not absolute is to be ignored
+    folder = Path(state) if os.path.isabs(state) else Path(os.path.expanduser("~")) / ".local" / "state"
+    return folder / "ngramdb" / "history"
+
+
+class QuietHistory(FileHistory):
+    """A history file, created with mode 0600; where it cannot be read or written, the session's memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._prepare()
+        super().__init__(str(path))
+
+    def _prepare(self) -> None:
+        with suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Statements of earlier sessions, the newest first; none when the file cannot be read."""
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        """Keep a statement for the next session where that is possible."""
+        with suppress(OSError):
+            super().store_string(string)
+
+
+# ---- A text in the user's editor: $VISUAL, $EDITOR, or one that is there.
+
+
+USUAL_EDITORS = ("editor", "nano", "vi")
+
+
+def command() -> list[str]:
+    """The editor's command. Raises InvalidArgument where there is none."""
+    for name in ("VISUAL", "EDITOR"):
+        words = shlex.split(os.environ.get(name, ""))
+        if words:
+            return words
+    for name in USUAL_EDITORS:
+        if shutil.which(name):
+            return [name]
+    raise InvalidArgument("no editor: set EDITOR to the command of yours")
+
+
+def edited(text: str) -> str:
+    """The text as it is when the editor ends. Raises ExecutionError when that fails."""
+    with tempfile.TemporaryDirectory(prefix="ngramdb-") as folder:
+        path = Path(folder) / "statement.ngql"
+        path.write_text(text, encoding="utf-8")
+        run(path)
+        return path.read_text(encoding="utf-8")
+
+
+def run(path: Path) -> None:
+    """Open the editor on a file and wait for its end."""
+    words = command()
+    try:
+        status = subprocess.call([*words, str(path)])
+    except OSError as error:
+        raise ExecutionError(f"{words[0]}: {error.strerror}; EDITOR names the editor") from error
+    if status:
+        raise ExecutionError(f"{words[0]} ended with status {status}; nothing was taken from it")

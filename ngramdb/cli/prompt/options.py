@@ -5,10 +5,12 @@ A list for the eye; what an option means and takes is the planner's. A test hold
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from ngramdb.formats import ID_TYPES, READ
-from ngramdb.kinds import ATTACHED, DTYPE_BYTES, ON_CONFLICT
+from ngramdb.registries import ATTACHED, DTYPE_BYTES, ON_CONFLICT
 
 # By the first keyword of the statement.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -37,3 +39,14 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "CREATE": {"segment_tokens": (), "sentence_separator": (), "sentences": ()},
 }
+
+
+# ---- The configuration file: statements and dot commands that a session at a prompt begins with.
+
+
+def config_path() -> Path:
+    """The file: `ngramdb/config.ngql` in the configuration folder (XDG_CONFIG_HOME, else ~/.config)."""
+    folder = os.environ.get("XDG_CONFIG_HOME", "")
+    # by the XDG rules a path which is not absolute is to be ignored
+    base = Path(folder) if os.path.isabs(folder) else Path(os.path.expanduser("~")) / ".config"
+    return base / "ngramdb" / "config.ngql"

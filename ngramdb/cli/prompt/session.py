@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from textwrap import fill
@@ -19,7 +19,8 @@ from typing import TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
@@ -29,21 +30,20 @@ from prompt_toolkit.output import ColorDepth, Output, create_output
 from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli.common import OK, draw_error, interrupted, message_of
-from ngramdb.cli.prompt import editor, pager
-from ngramdb.cli.prompt.catalog import ConnectionCatalog
-from ngramdb.cli.prompt.completer import StatementCompleter
-from ngramdb.cli.prompt.configuration import config_path
-from ngramdb.cli.prompt.highlighting import STYLE, StatementLexer, show_what_steers
-from ngramdb.cli.prompt.history import QuietHistory, history_path
-from ngramdb.cli.prompt.keys import BARE_WORDS, bindings
+from ngramdb.cli.prompt import keys as editor
+from ngramdb.cli.prompt import pager
+from ngramdb.cli.prompt.catalog import Catalog, ConnectionCatalog
+from ngramdb.cli.prompt.completion import complete
+from ngramdb.cli.prompt.keys import BARE_WORDS, QuietHistory, bindings, history_path
+from ngramdb.cli.prompt.options import config_path
+from ngramdb.cli.prompt.tokens import STYLE, StatementLexer, show_what_steers
 from ngramdb.cli.shell.running import run_file, run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.screen import detect
-from ngramdb.cli.terminal.streams import bare, is_terminal
-from ngramdb.cli.terminal.wrapping import NARROWEST
+from ngramdb.cli.terminal.human import NARROWEST
+from ngramdb.cli.terminal.screen import bare, detect, is_terminal
 from ngramdb.errors import QueryCancelled, TimeoutExceeded
-from ngramdb.visible import visible
+from ngramdb.terminal_escapes import visible
 
 # A prompt shows no more of a corpus's name, in characters.
 LONGEST_PROMPT = 24
@@ -257,3 +257,34 @@ def prompt_text(shell: Shell) -> str:
 def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndTextTuples:
     mark = "" if wrap_count else "...> "[-width:] if width > 2 else ""
     return [("class:continuation", mark.rjust(width))]
+
+
+# ---- Completion for prompt_toolkit: its completer over `complete`.
+
+
+class StatementCompleter(Completer):
+    """What can be typed next. At an empty prompt only for those who ask with Tab."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Candidates as prompt_toolkit takes them. Runs in a thread beside the keys: it may take a while."""
+        text, cursor = document.text, document.cursor_position
+        if not complete_event.completion_requested and not _wanted_while_typing(document):
+            return
+        for candidate in complete(text, cursor, self._catalog):
+            if candidate.text == text[candidate.start : cursor]:
+                continue
+            yield Completion(
+                candidate.text,
+                start_position=candidate.start - cursor,
+                display=candidate.shown or candidate.text,
+                display_meta=candidate.about,
+                style=f"class:ngramdb.menu.{candidate.kind}",
+            )
+
+
+def _wanted_while_typing(document: Document) -> bool:
+    """Not where nothing has been typed, and not between two lines of a statement."""
+    return bool(document.current_line_before_cursor.strip())

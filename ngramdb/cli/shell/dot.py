@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ngramdb.cli.shell import dot_actions as actions
 from ngramdb.cli.shell.examples import STATEMENTS, TOPICS, about, examples_of, heads
 from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.terminal.human import two_columns
 from ngramdb.cli.terminal.render import MODES
-from ngramdb.cli.terminal.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 

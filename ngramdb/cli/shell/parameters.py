@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ngramdb.api.arguments.values import Value, parse_value
+from ngramdb.api.arguments.signatures import Value, parse_value
 from ngramdb.cli.common import UsageError
 from ngramdb.errors import PlanError
 from ngramdb.language.highlight import lex

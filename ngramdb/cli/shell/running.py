@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from ngramdb.api.parsing import check_values, parsed
+from ngramdb.cli.shell import dot
+from ngramdb.cli.shell.parameters import Parameters
 from ngramdb.cli.shell.script import Script, Unit, lines_of
 from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import InvalidArgument
-from ngramdb.opening import open_named
+from ngramdb.regular_files import open_named
 
 # How deep scripts may read scripts; a script that reads itself ends here.
 DEEPEST_READ = 16
@@ -35,13 +38,11 @@ def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None
 
 def run_text(shell: Shell, text: str) -> None:
     """Run statements that were typed, not read from a file: all, or none where one is not a statement."""
-    from ngramdb.cli.shell import checking
-
     script = Script(lines_of(text))
     units = list(script)
     if len(units) > 1:
-        checking.parse_all(script, units)
-        checking.check_units([(script, unit) for unit in units], shell.parameters)
+        parse_all(script, units)
+        check_units([(script, unit) for unit in units], shell.parameters)
     run_script(shell, script, units)
 
 
@@ -53,3 +54,42 @@ def run_file(shell: Shell, path: str, depth: int = 0) -> None:
         )
     with open(open_named(path), encoding="utf-8") as lines:
         run_script(shell, Script(lines, name=path), depth=depth + 1)
+
+
+# ---- What is noticed before the first statement runs: invalid statements, surplus values.
+
+
+# Commands that run statements which do not stand in the script, or not once.
+RUN_OTHERS = ("read", "watch")
+
+Units = Sequence[tuple[Script, Unit]]
+
+
+def parse_all(script: Script, units: Iterable[Unit]) -> None:
+    """Raise the first error that parsing the units gives, up to a `.quit`; nothing is run."""
+    for unit in units:
+        with script.placing(unit):
+            if not unit.is_command:
+                parsed(unit.text)
+            elif dot.parsed(unit.text)[0].name == "quit":
+                return
+
+
+def check_units(units: Units, parameters: Parameters) -> Parameters | None:
+    """Raise at the first placeholder that has no value; nothing is run.
+
+    The units have been parsed before. Comes back with what the values will be after them; None where that is
+    not known, since some of them run other scripts.
+    """
+    left = parameters.copy()
+    for script, unit in units:
+        if unit.is_command:
+            name = dot.parsed(unit.text)[0].name
+            if name in RUN_OTHERS:
+                return None
+            if name == "quit":
+                break
+            continue
+        with script.placing(unit):
+            check_values(unit.text, left.for_statement(unit.text))
+    return left

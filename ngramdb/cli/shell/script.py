@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ngramdb.cli.common import StatementFailed, message_of
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
-from ngramdb.language.splitter import is_complete, split
+from ngramdb.language.scanner import is_complete, split
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from ngramdb.api.connection import connect_later
 from ngramdb.cli.shell.destination import Announced, LateFile, destination
 from ngramdb.cli.shell.marks import marks_of
 from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
-from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, mode_of, render, write_pieces
-from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, detect
-from ngramdb.cli.terminal.streams import bare
+from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, bare, detect
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, QueryCancelled
-from ngramdb.executor.results import facts
+from ngramdb.executor.results import result_summary
 
 if TYPE_CHECKING:
     from ngramdb.api import LoadProgress, Result
@@ -130,7 +129,7 @@ class Shell:
     def _comment(self, result: Result, screen: Screen) -> None:
         """What stands beside the rows: totals, notes, what was done, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
-            known = facts.beside(result.summary, result.columns, result.n_rows)
+            known = result_summary.beside(result.summary, result.columns, result.n_rows)
             if known is not None:
                 self.note(f"summary: {known}")
             for note in result.notes:

@@ -7,12 +7,12 @@ import os
 import sys
 
 from ngramdb.cli.common import OK, UsageError
-from ngramdb.cli.shell import checking
+from ngramdb.cli.shell import running
 from ngramdb.cli.shell.parameters import Parameters
 from ngramdb.cli.shell.running import run_file, run_script
 from ngramdb.cli.shell.script import Script, Unit, lines_of
 from ngramdb.cli.shell.session import Shell
-from ngramdb.cli.terminal.streams import is_terminal
+from ngramdb.cli.terminal.screen import is_terminal
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         inputs = options.inputs or [("file", "-")]
         scripts = [_opened(kind, text, in_full=bool(options.parameters)) for kind, text in inputs]
         every = [(script, unit) for script, units in scripts if script for unit in units or ()]
-        left = checking.check_units(every, parameters)
+        left = running.check_units(every, parameters)
         if left is not None:
             left.check_all_used()
         for (_, text), (script, units) in zip(inputs, scripts, strict=True):
@@ -75,5 +75,5 @@ def _opened(kind: str, text: str, in_full: bool) -> tuple[Script | None, list[Un
 
 def _parsed(script: Script) -> tuple[Script, list[Unit]]:
     units = list(script)
-    checking.parse_all(script, units)
+    running.parse_all(script, units)
     return script, units

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
 
 def count(n: int, noun: str = "") -> str:
     """The number with thousands separators and its noun with or without an s: `count(1, "row")` is 1 row."""
@@ -59,3 +63,64 @@ def size(n_bytes: int | float) -> str:
         if value < 999.5:
             return f"{value:.3g} {unit}"
     return f"{value / 1000:,.4g} TB"
+
+
+# ---- Long lines within the width of a terminal: words stay whole, what belongs together stays below itself.
+
+
+# The second column of a list is not squeezed below this; it goes to a line of its own instead.
+NARROWEST = 24
+GAP = 2
+
+_PLAN_LINE = re.compile(r"(?P<tree>[│├└─ |`-]*)(?P<what>.*?)(?P<gap>\s{2,}(?P<facts>.*))?")
+
+
+def two_columns(rows: Iterable[tuple[str, str]], width: int | None) -> Iterator[str]:
+    """Lines of a list of names and what they are; without a width each is one line."""
+    listed = list(rows)
+    first = max((len(name) for name, _ in listed), default=0) + GAP
+    for name, about in listed:
+        if width is None or first + len(about) <= width:
+            yield f"{name:<{first}}{about}".rstrip()
+        elif width - first >= NARROWEST:
+            head, *others = wrap(about, width - first) or [""]
+            yield f"{name:<{first}}{head}"
+            yield from (" " * first + line for line in others)
+        else:
+            yield name
+            yield from (" " * 4 + line for line in wrap(about, max(NARROWEST, width - 4)))
+
+
+def error_lines(message: str, width: int | None) -> str:
+    """An error's message within a width: its words wrapped, the line with the caret cut around the caret."""
+    lines = message.split("\n")
+    if width is None or max(map(len, lines)) <= width:
+        return message
+    fitted: list[str] = []
+    for i, line in enumerate(lines):
+        if i + 1 < len(lines) and _is_caret(lines[i + 1]):
+            fitted.extend(_around(line, lines[i + 1], width))
+        elif not _is_caret(line):
+            fitted.extend(wrap(line, width, subsequent_indent="  ") or [""])
+    return "\n".join(fitted)
+
+
+def _is_caret(line: str) -> bool:
+    return bool(line.strip()) and not line.strip().strip("^")
+
+
+def _around(source: str, caret: str, width: int) -> tuple[str, str]:
+    place = caret.index("^")
+    start = max(0, min(place - width // 2, len(source) - width))
+    return source[start : start + width], caret[start : start + width]
+
+
+def plan_lines(line: str, width: int | None) -> Iterator[str]:
+    """A line of a plan's drawing: where it is too long, its facts stand below what they are about."""
+    match = _PLAN_LINE.fullmatch(line)
+    if width is None or len(line) <= width or match is None:
+        yield line
+        return
+    below = match["tree"].replace("├─", "│ ").replace("└─", "  ").replace("|-", "| ").replace("`-", "  ")
+    yield from wrap(match["what"], width, initial_indent=match["tree"], subsequent_indent=f"{below}  ")
+    yield from wrap(match["facts"] or "", width, initial_indent=f"{below}  ", subsequent_indent=f"{below}  ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.screen import FALLBACK_COLUMNS, detect
-from ngramdb.visible import visible
+from ngramdb.terminal_escapes import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.compat.infinigram.places import occurrences
+from ngramdb.compat.infinigram.documents import occurrences
 
 # Stands for the logarithm of a token's share where shares are not asked for.
 NO_LOGPROB = -10000.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.caching import cached_property
-from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram import opening
 from ngramdb.compat.infinigram.answers import (
     AttributionAnswer,
     CountAnswer,
@@ -22,9 +22,8 @@ from ngramdb.compat.infinigram.answers import (
     ProbAnswer,
 )
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
-from ngramdb.compat.infinigram.checking import answers_errors
 from ngramdb.compat.infinigram.documents import Documents
-from ngramdb.compat.infinigram.opening import LARGEST_IDS, TOKEN_BYTES, opened, paths_of
+from ngramdb.compat.infinigram.opening import LARGEST_IDS, TOKEN_BYTES, answers_errors, opened, paths_of
 from ngramdb.compat.infinigram.questions import Questions
 from ngramdb.compat.infinigram.retrieval import GroupedRetrieval, Ids, Retrieval
 from ngramdb.errors import InvalidArgument
@@ -112,7 +111,7 @@ class InfiniGramEngine(Retrieval):
     ) -> None:
         self.token_id_max = LARGEST_IDS[token_dtype]
         self.token_bytes = TOKEN_BYTES[token_dtype]
-        if not checking.is_id(eos_token_id, self.token_id_max):
+        if not opening.is_id(eos_token_id, self.token_id_max):
             raise InvalidArgument(
                 f"eos_token_id is a token id up to {self.token_id_max}, not {eos_token_id!r}"
             )
@@ -150,16 +149,16 @@ class InfiniGramEngine(Retrieval):
     @answers_errors
     def find(self, input_ids: Ids) -> FindAnswer:
         """The count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
-        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        opening.check_ids("input_ids", input_ids, self.token_id_max)
         if self.token_id_max in input_ids:
-            raise checking.Refused("separators have no rows here; count takes them")
+            raise opening.Refused("separators have no rows here; count takes them")
         rows = [tuple(segment.index.find(input_ids)) for segment in self._view.segments]
         return {"cnt": self._view.index.count(input_ids), "segment_by_shard": rows}
 
     @answers_errors
     def count(self, input_ids: Ids) -> CountAnswer:
         """How often an n-gram occurs; the empty one counts all tokens and a separator for each document."""
-        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        opening.check_ids("input_ids", input_ids, self.token_id_max)
         return {"count": self._questions.count(input_ids), "approx": False}
 
     # ---- probabilities ----------------------------------------------------------------------------------
@@ -177,8 +176,8 @@ class InfiniGramEngine(Retrieval):
         return answer
 
     def _prob(self, prompt_ids: Ids, cont_id: int, *, infgram: bool) -> Any:
-        checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
-        checking.check_id("cont_id", cont_id, self.token_id_max)
+        opening.check_ids("prompt_ids", prompt_ids, self.token_id_max)
+        opening.check_id("cont_id", cont_id, self.token_id_max)
         n_prompt, n_both, used = self._questions.after(prompt_ids, cont_id, infgram=infgram)
         prob = n_both / n_prompt if n_prompt else -1.0
         answer = {"prompt_cnt": n_prompt, "cont_cnt": n_both, "prob": prob}
@@ -197,8 +196,8 @@ class InfiniGramEngine(Retrieval):
         return answer
 
     def _ntd(self, prompt_ids: Ids, max_support: int | None, *, infgram: bool) -> Any:
-        checking.positive("max_support", max_support, self.max_support)
-        checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
+        opening.positive("max_support", max_support, self.max_support)
+        opening.check_ids("prompt_ids", prompt_ids, self.token_id_max)
         n_prompt, counts, used = self._questions.next_tokens(prompt_ids, infgram=infgram)
         results = {token: {"cont_cnt": n, "prob": n / n_prompt} for token, n in counts.items()}
         answer = {"prompt_cnt": n_prompt, "result_by_token_id": results, "approx": False}
@@ -209,7 +208,7 @@ class InfiniGramEngine(Retrieval):
     @answers_errors
     def creativity(self, input_ids: Ids) -> CreativityAnswer:
         """For each position, the end of the longest n-gram from there on that occurs."""
-        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        opening.check_ids("input_ids", input_ids, self.token_id_max)
         return {"rs": self._ends(input_ids).tolist()}
 
     @answers_errors
@@ -221,11 +220,11 @@ class InfiniGramEngine(Retrieval):
         A span ends with the first of `delim_ids` in it; with `enforce_bow` it is one of whole words.
         """
         for name, ids in (("input_ids", input_ids), ("delim_ids", delim_ids)):
-            checking.check_ids(name, ids, self.token_id_max)
-        checking.check_not_negative(min_len=min_len)
-        checking.positive("max_cnt", max_cnt, None)
+            opening.check_ids(name, ids, self.token_id_max)
+        opening.check_not_negative(min_len=min_len)
+        opening.positive("max_cnt", max_cnt, None)
         if type(enforce_bow) is not bool:
-            raise checking.Refused("enforce_bow must be a boolean")
+            raise opening.Refused("enforce_bow must be a boolean")
         word_starts = (self._word_starts or frozenset()) if enforce_bow else None
         spans = chosen_spans(input_ids, self._ends(input_ids), frozenset(delim_ids), word_starts)
         counted = [(span, self._view.index.count(input_ids[slice(*span)])) for span in spans]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngramdb.caching import cached_property
-from ngramdb.compat.infinigram.checking import Refused
+from ngramdb.compat.infinigram.opening import Refused
 from ngramdb.lm import BEGIN, END, InfGram, LanguageModel, NGram, make
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram import opening
 from ngramdb.compat.infinigram.answers import CountAnswer, DocAnswer, FindCnfAnswer, SearchAnswer
-from ngramdb.compat.infinigram.checking import answers_errors
-from ngramdb.compat.infinigram.documents import Documents
-from ngramdb.compat.infinigram.places import kept, matches
+from ngramdb.compat.infinigram.documents import Documents, kept, matches
+from ngramdb.compat.infinigram.opening import answers_errors
 
 Ids = list[int]
 Cnf = list[list[list[int]]]
@@ -53,9 +52,9 @@ class Retrieval:
         self, input_ids: Ids, maxnum: int | None = None, max_disp_len: int | None = None
     ) -> SearchAnswer:
         """Some occurrences of an n-gram, drawn at random, with their documents."""
-        n = checking.positive("maxnum", maxnum, self.maxnum)
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        n = opening.positive("maxnum", maxnum, self.maxnum)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        opening.check_ids("input_ids", input_ids, self.token_id_max)
         found: list[Any] = []
         for s, segment in enumerate(self._view.segments):
             lo, hi = segment.index.find(input_ids)
@@ -75,8 +74,8 @@ class Retrieval:
         max_diff_tokens: int | None = None,
     ) -> SearchAnswer:
         """Some of what `find_cnf` finds, drawn at random, with their documents."""
-        n = checking.positive("maxnum", maxnum, self.maxnum)
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        n = opening.positive("maxnum", maxnum, self.maxnum)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         return self._drawn(self._matches(cnf, max_clause_freq, max_diff_tokens), n, length)
 
     def _drawn(self, found: Sequence[Any], n: int, length: int) -> SearchAnswer:
@@ -96,7 +95,7 @@ class Retrieval:
     @answers_errors
     def get_doc_by_rank(self, s: int, rank: int, max_disp_len: int | None = None) -> DocAnswer:
         """The document of a shard's row, at most `max_disp_len` tokens around it."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_rank(s, rank)
         return self._documents.at_rank(s, rank, length // 2, length - length // 2)
 
@@ -105,8 +104,8 @@ class Retrieval:
         self, list_of_s_and_rank: list[tuple[int, int]], max_disp_len: int | None = None
     ) -> list[DocAnswer]:
         """Several of them."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        checking.check_all(lambda place: self._check_rank(*place), list_of_s_and_rank)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        opening.check_all(lambda place: self._check_rank(*place), list_of_s_and_rank)
         return [
             self._documents.at_rank(s, rank, length // 2, length - length // 2)
             for s, rank in list_of_s_and_rank
@@ -115,7 +114,7 @@ class Retrieval:
     @answers_errors
     def get_doc_by_ptr(self, s: int, ptr: int, max_disp_len: int | None = None) -> DocAnswer:
         """The document of a shard's pointer, at most `max_disp_len` tokens around it."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_pointer(s, ptr)
         return self._around(s, ptr // self.token_bytes, length)
 
@@ -124,22 +123,22 @@ class Retrieval:
         self, list_of_s_and_ptr: list[tuple[int, int]], max_disp_len: int | None = None
     ) -> list[DocAnswer]:
         """Several of them."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        checking.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        opening.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
         return [self._around(s, ptr // self.token_bytes, length) for s, ptr in list_of_s_and_ptr]
 
     @answers_errors
     def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> DocAnswer:
         """The first tokens of a document by its number."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_document(doc_ix)
         return self._documents.by_number(doc_ix, length)
 
     @answers_errors
     def get_docs_by_ixs(self, list_of_doc_ix: list[int], max_disp_len: int | None = None) -> list[DocAnswer]:
         """Several of them."""
-        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        checking.check_all(self._check_document, list_of_doc_ix)
+        length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        opening.check_all(self._check_document, list_of_doc_ix)
         return [self._documents.by_number(doc_ix, length) for doc_ix in list_of_doc_ix]
 
     @answers_errors
@@ -154,7 +153,7 @@ class Retrieval:
 
     def _by_ranks(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         for s, rank, needle_len, max_ctx_len in requests:
-            checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
+            opening.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
             self._check_rank(s, rank)
         return [
             self._documents.at_rank(s, rank, context, needle + context)
@@ -173,7 +172,7 @@ class Retrieval:
 
     def _by_pointers(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         for s, ptr, needle_len, max_ctx_len in requests:
-            checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
+            opening.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
             self._check_pointer(s, ptr)
         return [
             self._documents.at(s, ptr // self.token_bytes, context, needle + context)
@@ -192,7 +191,7 @@ class Retrieval:
 
     def _by_numbers(self, requests: list[tuple[int, int]]) -> list[DocAnswer]:
         for doc_ix, max_ctx_len in requests:
-            checking.check_not_negative(max_ctx_len=max_ctx_len)
+            opening.check_not_negative(max_ctx_len=max_ctx_len)
             self._check_document(doc_ix)
         return [self._documents.by_number(doc_ix, length) for doc_ix, length in requests]
 
@@ -215,30 +214,30 @@ class Retrieval:
         return {**found, self.token_id_max: len(kept)}
 
     def _check_shard(self, s: int) -> Any:
-        checking.check_below("s", s, len(self._view.segments))
+        opening.check_below("s", s, len(self._view.segments))
         return self._view.segments[s].index
 
     def _check_rank(self, s: int, rank: int) -> None:
         index = self._check_shard(s)
         if index.is_nested:
-            checking.check_below("rank", rank, index.n_tokens)
+            opening.check_below("rank", rank, index.n_tokens)
             return
         try:
             index.positions(rank, rank + 1)
         except (IndexError, TypeError, OverflowError) as error:
-            raise checking.Refused("rank must be one that find gave, where documents are reversed") from error
+            raise opening.Refused("rank must be one that find gave, where documents are reversed") from error
 
     def _check_pointer(self, s: int, ptr: int) -> None:
         limit = self.token_bytes * self._check_shard(s).n_positions
-        checking.check_below("ptr", ptr, limit, self.token_bytes)
+        opening.check_below("ptr", ptr, limit, self.token_bytes)
 
     def _check_document(self, doc_ix: int) -> None:
-        checking.check_below("doc_ix", doc_ix, self._documents.n_documents)
+        opening.check_below("doc_ix", doc_ix, self._documents.n_documents)
 
     def _matches(self, cnf: Cnf, max_clause_freq: int | None, max_diff_tokens: int | None) -> list[Any]:
-        checking.positive("max_clause_freq", max_clause_freq, self.max_clause_freq)
-        distance = checking.positive("max_diff_tokens", max_diff_tokens, self.max_diff_tokens)
-        checking.check_cnf(cnf, self.token_id_max)
+        opening.positive("max_clause_freq", max_clause_freq, self.max_clause_freq)
+        distance = opening.positive("max_diff_tokens", max_diff_tokens, self.max_diff_tokens)
+        opening.check_cnf(cnf, self.token_id_max)
         return matches(self._view, cnf, distance)
 
 

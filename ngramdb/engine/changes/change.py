@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.caching import cached_property
 from ngramdb.engine.changes import compaction
-from ngramdb.engine.changes.budget import BASE_BYTES, bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
-from ngramdb.engine.changes.far_indexing import with_far_indexes
-from ngramdb.engine.changes.machine import has_large_pages, memory_bytes
+from ngramdb.engine.changes.hardware import BASE_BYTES, bounded, has_large_pages, memory_bytes, memory_errors
 from ngramdb.engine.changes.policy import Limits
-from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.storage.manifest import CorpusEntry
+from ngramdb.engine.corpus.view import CorpusView, open_segment
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.interrupts import guarded
+from ngramdb.segments.segment import NativeSegment
 from ngramdb.types import Docs
 
 
@@ -242,3 +242,28 @@ class Change:
 def missing_corpus(name: str) -> BindError:
     """The error for a corpus that a version lacks, though it was there when the statement began."""
     return BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
+
+
+# ---- Far indexes for the segments of a corpus, so that they can be asked in an object store.
+
+
+def with_far_indexes(store: Store, transaction: Transaction, entry: CorpusEntry, threads: int) -> CorpusEntry:
+    """The corpus with a far index in each of its segments that are in our own format."""
+    segments = []
+    for i, one in enumerate(entry.segments):
+        interrupts.step(i, len(entry.segments))
+        segments.append(_with_far_index(store, transaction, one, threads))
+    return replace(entry, segments=tuple(segments))
+
+
+def _with_far_index(store: Store, transaction: Transaction, one: SegmentEntry, threads: int) -> SegmentEntry:
+    segment = open_segment(store, one)
+    if not isinstance(segment, NativeSegment) or segment.has_far_index:
+        return one
+    name, file = transaction.create_file("segments", "segment")
+    summary = segment.write_with_far_index(file, threads)
+    return replace(
+        one,
+        file=FileRef(name, summary.file.size, summary.file.crc),
+        created_version=transaction.manifest.version + 1,
+    )

@@ -14,7 +14,7 @@ from ngramdb.engine.changes.change import Change, ChangeOutcome
 from ngramdb.engine.changes.compaction import segment_entry
 from ngramdb.engine.changes.equal_documents import Listed, match_documents
 from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map_onto, translated
-from ngramdb.engine.corpus.tokenizer_cache import remember
+from ngramdb.engine.corpus.key_cache import remember
 from ngramdb.engine.corpus.view import CorpusView, open_segment
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry

@@ -24,7 +24,7 @@ from ngramdb.engine.changes.policy import (
     next_merge,
     packed,
 )
-from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView, Segment, open_segment
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.files import write_content
@@ -32,8 +32,8 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, 
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.segments.base import Numbers
+from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed
-from ngramdb.segments.native import SegmentSummary
 from ngramdb.segments.parts import Part
 from ngramdb.segments.sentences import Flags, Marker
 from ngramdb.tokenizers.sentences import sentence_starts

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ngramdb import interrupts
-from ngramdb.engine.changes.budget import memory_errors
 from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
 from ngramdb.engine.changes.compaction import marker_of, merged_segment
+from ngramdb.engine.changes.hardware import memory_errors
 from ngramdb.engine.storage.manifest import CorpusEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction

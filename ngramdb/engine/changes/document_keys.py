@@ -12,9 +12,9 @@ from ngramdb.engine.changes.change import Change
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, describe
-from ngramdb.kinds import ON_CONFLICT
+from ngramdb.registries import ON_CONFLICT
 from ngramdb.segments.metadata import BATCH_DOCUMENTS
-from ngramdb.segments.metadata_values import split_path
+from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 
 Key = str | int

@@ -21,13 +21,13 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS, CoreBudget
 from ngramdb.engine.changes.batches import Batch, batches, read_ahead
-from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.compaction import joined, segment_entry
 from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
+from ngramdb.engine.changes.hardware import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.policy import FLOOR, Limits
-from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.engine.storage.directory import WritableFile
 from ngramdb.engine.storage.files import write_content
@@ -38,7 +38,7 @@ from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import Metadata, SegmentBuilder
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
-from ngramdb.segments.native import KIND
+from ngramdb.segments.far_index import KIND
 from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 

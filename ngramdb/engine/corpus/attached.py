@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.caching import cached_property
 from ngramdb.engine.corpus import key_cache
-from ngramdb.engine.corpus.direction import check_direction
+from ngramdb.engine.corpus.document_direction import check_direction
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.storage.directory.mapping import map_file
+from ngramdb.engine.storage.directory.folders import map_file
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, StorageError
-from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.lazy import lazy_module
-from ngramdb.opening import open_regular
-from ngramdb.segments import infini_gram, tokengrams
+from ngramdb.registries import GROWING_TOKENIZERS
+from ngramdb.regular_files import open_regular
+from ngramdb.segments import infini_gram
+from ngramdb.segments import infini_gram as tokengrams
 from ngramdb.segments.attached import AttachedSegment, TableFiles
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer

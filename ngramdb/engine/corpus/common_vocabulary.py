@@ -16,11 +16,11 @@ from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import BindError, ResourceError
-from ngramdb.kinds import FILE_TOKENIZERS, GROWING_TOKENIZERS
+from ngramdb.registries import FILE_TOKENIZERS, GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container import Container
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
-from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.base import Tokenizer

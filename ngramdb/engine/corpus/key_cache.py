@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import OrderedDict
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import fork_safety
 from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.engine.storage.layout import temporary_name
+from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.tokenizers.base import Tokenizer
+from ngramdb.tokenizers.registry import open_tokenizer
 
 if TYPE_CHECKING:
     import hashlib
 else:
     hashlib = lazy_module("hashlib")
+
 
 FOLDER = "cache"
 KIND = "KEYS"
@@ -94,3 +101,37 @@ def identity_of(*paths: str) -> str:
         status = os.stat(path)
         parts.append(f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(parts)
+
+
+# ---- The tokenizers of a database's corpora, opened once and shared.
+
+
+# Versions of tokenizers that are kept open.
+MAX_OPEN = 64
+
+_lock = fork_safety.lock()
+_open_by_store: WeakKeyDictionary[Store, OrderedDict[TokenizerEntry, Tokenizer]] = WeakKeyDictionary()
+
+
+def tokenizer_of(store: Store, entry: TokenizerEntry) -> Tokenizer:
+    """The tokenizer that the entry describes. Raises CorruptionError, StorageError."""
+    with _lock:
+        opened = _open_by_store.setdefault(store, OrderedDict())
+        found = opened.get(entry)
+        if found is not None:
+            opened.move_to_end(entry)
+            return found
+    definition = None if entry.file is None else store.read(entry.file, "TOKZ")
+    vocabulary = [store.read(ref, "VOCB") for ref in entry.vocabulary]
+    tokenizer = open_tokenizer(entry.kind, definition, vocabulary)
+    remember(store, entry, tokenizer)
+    return tokenizer
+
+
+def remember(store: Store, entry: TokenizerEntry, tokenizer: Tokenizer) -> None:
+    """Keep a tokenizer that is known to be what the entry describes."""
+    with _lock:
+        opened = _open_by_store.setdefault(store, OrderedDict())
+        opened[entry] = tokenizer
+        while len(opened) > MAX_OPEN:
+            opened.popitem(last=False)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from ngramdb.engine.changes.change import Change, WriteOptions
 from ngramdb.engine.changes.writer import load_documents
-from ngramdb.engine.corpus.tokenizer_cache import remember
+from ngramdb.engine.corpus.key_cache import remember
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.ingest.documents import Document
-from ngramdb.kinds import DEFAULT_TOKENIZER, GROWING_TOKENIZERS
+from ngramdb.registries import DEFAULT_TOKENIZER, GROWING_TOKENIZERS
 
 NAME = "scratch"
 SEGMENT_TOKENS = 60_000_000

@@ -21,11 +21,11 @@ from ngramdb.limits import SENTENCE_BREAK
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import SegmentContent, SortedArrays, write_segment
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, Container, ContainerWriter
-from ngramdb.segments.native import KIND
+from ngramdb.segments.container.layout import SymbolBuilder
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.parts import Part, chunks
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import token_flags
-from ngramdb.segments.symbols import SymbolBuilder
 from ngramdb.tokenizers.sentences import sentence_starts
 from ngramdb.types import Docs
 

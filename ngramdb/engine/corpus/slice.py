@@ -23,8 +23,8 @@ from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container import Container
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
-from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.types import Docs

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
-from ngramdb.engine.corpus import residency
-from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
+from ngramdb.engine.corpus import memory_residency
+from ngramdb.engine.corpus.key_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
@@ -30,10 +30,10 @@ from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
-    from ngramdb.engine.corpus import sentences, waiting
+    from ngramdb.engine.corpus import memory_residency, sentences
     from ngramdb.engine.corpus import slice as slices
 else:
-    waiting = lazy_module("ngramdb.engine.corpus.waiting")
+    memory_residency = lazy_module("ngramdb.engine.corpus.memory_residency")
     audit = lazy_module("ngramdb.engine.changes.audit")
     sentences = lazy_module("ngramdb.engine.corpus.sentences")
     slices = lazy_module("ngramdb.engine.corpus.slice")
@@ -117,9 +117,13 @@ class CorpusView:
         """Counts over all segments, each with its sign."""
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
-        residency.prepare(segments, self._store.prewarm())
+        memory_residency.prepare(segments, self._store.prewarm())
         indexes = together(self._store, attrgetter("index"), segments)
-        return waiting.WaitingIndex(indexes, signs) if self.waits_for_segments else Index(indexes, signs)
+        return (
+            memory_residency.WaitingIndex(indexes, signs)
+            if self.waits_for_segments
+            else Index(indexes, signs)
+        )
 
     def has(self, ids: NDArray[np.int64]) -> bool:
         """Return True if the tokens occur in this order; reads only what this needs, unlike `index`."""
@@ -132,9 +136,9 @@ class CorpusView:
         """Whether segments lie elsewhere, so that several are better asked at the same time."""
         return self._store.directory.is_remote and len(self.entry.segments) > 1
 
-    def warm(self) -> residency.WarmedIndex:
+    def warm(self) -> memory_residency.WarmedIndex:
         """Read the segments into memory, as far as that has room (`residency.warm`)."""
-        return residency.warm([*self.segments, *self.subtracted])
+        return memory_residency.warm([*self.segments, *self.subtracted])
 
     @property
     def n_documents(self) -> int:

@@ -11,7 +11,6 @@ import contextlib
 import time
 from typing import NamedTuple
 
-from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.layout import (
     LOCK,
@@ -22,7 +21,7 @@ from ngramdb.engine.storage.layout import (
     temporary_name,
 )
 from ngramdb.engine.storage.manifest import Manifest
-from ngramdb.engine.storage.versions import write_version
+from ngramdb.engine.storage.versions import author, write_version
 from ngramdb.errors import ConflictError, CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred

@@ -18,7 +18,7 @@ from ngramdb import interrupts
 from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
-from ngramdb.opening import NO_FOLLOW, open_regular
+from ngramdb.regular_files import NO_FOLLOW, open_regular
 
 if sys.platform != "win32":
     import fcntl

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import BindError, CorruptionError
-from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
+from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (
     DOCUMENT_SETS,
     FREQUENT_NGRAMS,

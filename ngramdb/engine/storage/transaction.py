@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from ngramdb import logs
-from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.layout import (
     KINDS,
@@ -27,7 +26,7 @@ from ngramdb.engine.storage.layout import (
 )
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
-from ngramdb.engine.storage.versions import LoadedVersion, write_version
+from ngramdb.engine.storage.versions import LoadedVersion, author, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import Deferred, current
 from ngramdb.segments.container import Ahead, Scratch

@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.sentence_bits import sentences_at
-from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import PlanMeter
-from ngramdb.executor.conditions.expressions import Expressions
-from ngramdb.executor.conditions.occurrences import Finder, Occurrences
-from ngramdb.executor.distinct import each_once
+from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.evaluation import PlanMeter
+from ngramdb.conditions.expressions import Expressions
+from ngramdb.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt, first_in_order
 from ngramdb.executor.kwic.text import Contexts, Display, Line, Shown, contexts_of, sought_text
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import documents_of
 from ngramdb.executor.questions.ordering import in_order as documents_in_order
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
 from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
-from ngramdb.executor.segmentwise import each_segment
+from ngramdb.interruptible_sort import each_once
 from ngramdb.planner.plan import (
     BY_FIELDS,
     BY_FORM,

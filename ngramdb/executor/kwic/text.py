@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.conditions.stored_text import solid, token_places
-from ngramdb.executor.conditions.text_search import Sought, places_in_tokens
-from ngramdb.executor.kwic.shown_places import ShownPlaces
+from ngramdb.conditions.stored_text import solid, token_places
+from ngramdb.conditions.text_search import Sought, places_in_tokens
+from ngramdb.diacritics import whole_start, whole_stop
+from ngramdb.executor.kwic.sort_keys import ShownPlaces
 from ngramdb.executor.questions.document_columns import document_text
-from ngramdb.marks import whole_start, whole_stop
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.top_ngrams import NgramScan
-from ngramdb.executor.distinct import each_once, numbered_sequences
+from ngramdb.interruptible_sort import each_once, numbered_sequences
 from ngramdb.interrupts import check
 from ngramdb.planner.source import IntArray, SegmentIndex
 

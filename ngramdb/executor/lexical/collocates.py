@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.token_counts import WindowCounts
-from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.known_tokens import from_files
-from ngramdb.executor.distinct import numbered
+from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.expressions import from_files
 from ngramdb.executor.lexical.measures import ASSOCIATION, OF_OCCURRENCES, Table
 from ngramdb.executor.lexical.parts import Part
-from ngramdb.executor.measuring import PlanMeter
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.executor.segmentwise import each_segment
+from ngramdb.interruptible_sort import numbered
 from ngramdb.planner.plan import (
     COLLOCATE_COLUMNS,
     Actual,
@@ -35,6 +34,7 @@ from ngramdb.planner.plan import (
     DocExpr,
     Occurring,
 )
+from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.source import Corpus, IntArray
 
 COLLOCATE_TYPES = (str, int, int, int, int, int, int, int, float)

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.measuring import PlanMeter
+from ngramdb.conditions.disjunction import united
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.grouping import Groups, add_groups, add_to_groups
 from ngramdb.executor.results.result import Result
-from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.plan import (
     DISPERSION_COLUMNS,
     Actual,
@@ -35,6 +34,7 @@ from ngramdb.planner.plan import (
     Occurring,
     Spread,
 )
+from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.source import Corpus, IntArray
 
 DISPERSION_TYPES = (int, int, int, float, float, float, float)

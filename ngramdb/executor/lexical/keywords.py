@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.top_ngrams import NgramScan
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator
-from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.evaluation import Evaluator
+from ngramdb.conditions.expressions import from_files
 from ngramdb.executor.lexical.measures import KEYNESS, Floats, Table, simple
 from ngramdb.executor.lexical.parts import Part
-from ngramdb.executor.measuring import PlanMeter
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, none_is_so_long, require_table
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.executor.segmentwise import each_segment
 from ngramdb.interrupts import require_memory
 from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness
+from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.source import Corpus, IntArray
 
 KEYWORD_TYPES = (str, list, int, int, int, int, float)

@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.stored_text import SoughtWords
+from ngramdb.conditions.token_matches import matcher_of
+from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.known_tokens import from_files
-from ngramdb.executor.conditions.stored_text import SoughtWords
-from ngramdb.executor.conditions.token_matches import matcher_of
-from ngramdb.executor.distinct import numbered_sequences
 from ngramdb.executor.lexical.around import Part, Source, is_faster, ngrams_around
-from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, negative_named, require_table
 from ngramdb.executor.results.result import Result, Row
+from ngramdb.interruptible_sort import numbered_sequences
 from ngramdb.interrupts import check, require_memory
-from ngramdb.marks import Spelling
 from ngramdb.planner.plan import (
     NGRAM_COLUMNS,
     AllDocs,
@@ -40,6 +39,7 @@ from ngramdb.planner.plan import (
     one_case,
     same_letters,
 )
+from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 

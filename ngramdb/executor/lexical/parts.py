@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.caching import cached_property
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.distinct import numbered
-from ngramdb.executor.segmentwise import each_segment
+from ngramdb.conditions.docset import DocSet
+from ngramdb.executor.per_segment import each_segment
+from ngramdb.interruptible_sort import numbered
 from ngramdb.planner.source import Corpus, IntArray
 
 Ids = NDArray[np.uint32]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
+from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.counting import evaluators, net_count
 from ngramdb.executor.questions.group_codes import of_occurrences
 from ngramdb.executor.questions.grouping import (

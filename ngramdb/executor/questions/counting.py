@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.results.result import Result
-from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner import plan as nodes
 from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb.executor.conditions.docset import DocSet
-    from ngramdb.executor.conditions.evaluation import Evaluator
-    from ngramdb.executor.measuring import PlanMeter
+    from ngramdb.conditions.docset import DocSet
+    from ngramdb.conditions.evaluation import Evaluator
+    from ngramdb.planner.plan_meter import PlanMeter
 
 
 def count(plan: nodes.CountGram) -> Result:
@@ -32,7 +32,7 @@ def count(plan: nodes.CountGram) -> Result:
 
 def count_occurrences(plan: nodes.CountOccurrences, meter: PlanMeter | None = None) -> Result:
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
-    from ngramdb.executor.conditions.alternatives import united
+    from ngramdb.conditions.disjunction import united
 
     if meter is None:  # it has the numbers of the plan's own nodes
         plan = nodes.changed(plan, what=united(plan.what, plan.corpus.tokenizer))
@@ -51,7 +51,7 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: PlanMeter | None = No
 def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
     """The count of an expression that adds counts of n-grams, from the index alone; None for others."""
     if isinstance(expr, nodes.AnyOf):
-        from ngramdb.executor.conditions.alternatives import are_apart
+        from ngramdb.conditions.disjunction import are_apart
 
         if not are_apart(expr.operands, corpus.tokenizer):
             return None
@@ -83,7 +83,7 @@ def evaluator_of(
     corpus: Corpus, i: int, costs: nodes.Costs | None, meter: PlanMeter | None
 ) -> tuple[Evaluator, DocSet | None]:
     """What evaluates expressions on segment i, and its documents that count (None: all of them)."""
-    from ngramdb.executor.conditions import docset, evaluation
+    from ngramdb.conditions import docset, evaluation
 
     segment, removed = corpus.segments[i], corpus.removed(i)
     kept = docset.DocSet(removed, segment.n_documents, negated=True) if len(removed) else None

@@ -6,20 +6,21 @@ probabilities sum to 1. Rows come by count descending, then by token id, the doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.token_counts import TokenCounts
-from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb._cext.corpus.token_counts import TokenCounts, tokens_after
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.expressions import from_files
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
-from ngramdb.executor.questions.neighbours import predecessors
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.interruptible_sort import numbered
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
 from ngramdb.planner.plan import (
@@ -29,10 +30,11 @@ from ngramdb.planner.plan import (
     DistributionBefore,
     DocExpr,
 )
-from ngramdb.planner.source import Corpus, Index, IntArray, TokenIds
+from ngramdb.planner.source import Corpus, Index, IntArray, Segment, TokenIds
 
 if TYPE_CHECKING:
-    from ngramdb.executor.measuring import PlanMeter
+    from ngramdb.planner.plan_meter import PlanMeter
+
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
 END_OF_DOCUMENT = 2**32
@@ -200,3 +202,103 @@ def _batches(found: NextTokens, top: int | None, corpus: Corpus) -> Iterator[lis
 def _texts(ids: IntArray | NDArray[np.uint32], corpus: Corpus) -> list[str]:
     with from_files(corpus.tokenizer, corpus.segments):
         return corpus.tokenizer.token_texts(ids)
+
+
+# ---- DIST in some documents only, from the places of the context: without an index of these documents.
+
+
+# What indexing a token costs, in places of a context that are looked at meanwhile.
+PLACES_PER_TOKEN = 10
+
+
+def distribution_among(plan: Distribution, found: Documents) -> Result | None:
+    """DIST of an n-gram model in these documents; None where an index of them answers faster."""
+    context, model = plan.context.before(plan.model.order), plan.model
+    if model.kind != "ngram" or model.min_count > 1 or not is_counted(plan.corpus, model):
+        return None
+    if not len(context) or not context.known:
+        return None
+    plan.corpus.check_difference()
+    ranges = [segment.index.find(context.ids) for segment, _ in found]
+    places, tokens_indexed = sum(hi - lo for lo, hi in ranges), _n_indexed(plan.corpus, found)
+    chosen = [docs.numbers() for _, docs in found]
+    if plan.corpus.prefers_slice(chosen, places, PLACES_PER_TOKEN * tokens_indexed):
+        return None
+    tokens = followers(context.ids, found)
+    n = len(context) + 1
+    following = NextTokens(tokens.ids, tokens.counts, tokens.n_none, tokens.n_places, n)
+    return result_of(following, plan.top, plan.corpus, effective_n=n, sparse=following.sparse)
+
+
+def _n_indexed(corpus: Corpus, found: Documents) -> int:
+    """How many tokens an index of these documents, or of the others, would be made of."""
+    chosen = 0
+    for segment, docs in found:
+        starts, stops = segment.index.document_bounds(docs.numbers())
+        chosen += int((stops.astype(np.int64) - starts).sum())
+    return min(chosen, corpus.n_tokens - chosen)
+
+
+# ---- The tokens beside an n-gram in some documents, from its places: without an index of these documents.
+
+
+# Places that are looked at between two interrupt checks.
+CHUNK = 1 << 20
+
+Documents = Sequence[tuple[Segment, DocSet]]
+
+
+class Neighbours(NamedTuple):
+    """Tokens beside an n-gram, ids ascending; `n_none` places have none: the document ends there."""
+
+    ids: NDArray[np.uint32]
+    counts: IntArray
+    n_none: int
+
+    @property
+    def n_places(self) -> int:
+        """All places."""
+        return int(self.counts.sum()) + self.n_none
+
+
+def followers(ids: IntArray, found: Documents) -> Neighbours:
+    """The tokens after an n-gram in these documents.
+
+    Cost: that of all that follow it anywhere, and some 3 ns an occurrence in all documents.
+    """
+    parts = []
+    for number, (segment, docs) in enumerate(found):
+        interrupts.step(number, len(found))
+        if len(docs):
+            bits = np.packbits(docs.mask(), bitorder="little")
+            parts.append(tokens_after(segment.index, *segment.index.find(ids), len(ids), bits))
+    if len(parts) == 1:
+        return Neighbours(*parts[0])
+    tokens = np.concatenate([np.empty(0, dtype=np.uint32), *(tokens for tokens, _, _ in parts)])
+    first, where = numbered(tokens)
+    counts = np.zeros(len(first), dtype=np.int64)
+    np.add.at(counts, where, np.concatenate([np.empty(0, dtype=np.int64), *(n for _, n, _ in parts)]))
+    return Neighbours(tokens[first], counts, sum(n_none for _, _, n_none in parts))
+
+
+def predecessors(ids: IntArray, found: Documents) -> Neighbours:
+    """The tokens before an n-gram in these documents. Cost: some 30 ns an occurrence in all documents."""
+    parts: list[IntArray] = []
+    for number, (segment, docs) in enumerate(found):
+        interrupts.step(number, len(found))
+        if not len(docs):
+            continue
+        chosen = docs.mask()
+        index = segment.index
+        lo, hi = index.find(ids)
+        for start in range(lo, hi, CHUNK):
+            interrupts.check()
+            places = index.positions(start, min(start + CHUNK, hi))
+            places = places[chosen[index.documents_at(places)]]
+            parts.append(index.tokens_at(places, -1))
+    every = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    stands, numbers = numbered(every)
+    tokens, counts = every[stands], np.bincount(numbers, minlength=len(stands))
+    n_none = int(counts[0]) if len(tokens) and tokens[0] < 0 else 0
+    first = 1 if n_none else 0
+    return Neighbours(tokens[first:].astype(np.uint32), counts[first:].astype(np.int64), n_none)

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ngramdb.caching import cached_property
-from ngramdb.executor.results.arrow_types import type_that_came
+from ngramdb.executor.results.dataframes import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
-from ngramdb.segments.metadata_columns import types_of_integers
-from ngramdb.segments.metadata_values import EMPTY_LISTS, JSON, common_type, flatten, split_path
+from ngramdb.segments.metadata_columns import (
+    EMPTY_LISTS,
+    JSON,
+    common_type,
+    flatten,
+    split_path,
+    types_of_integers,
+)
 
 # Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
 # of their own, as one object {path: value}, whatever segments they are in.

@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.evaluation import Evaluator, PlanMeter
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     Fields,
@@ -24,7 +25,6 @@ from ngramdb.executor.questions.document_columns import (
 from ngramdb.executor.questions.ordering import in_order
 from ngramdb.executor.questions.sampling import sample_documents
 from ngramdb.executor.results.result import Result, Row, batched
-from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner import choices
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,

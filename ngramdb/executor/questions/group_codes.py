@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions.computed_values import codes_of, elements_of
-from ngramdb.executor.conditions.field_values import Codes, FieldReader
-from ngramdb.executor.conditions.known_tokens import from_files
-from ngramdb.executor.conditions.occurrences import Occurrences
-from ngramdb.executor.conditions.stored_text import token_places
-from ngramdb.executor.distinct import BYTES_PER_SEQUENCE, numbered, numbered_sequences
+from ngramdb.conditions.computed_values import codes_of, elements_of
+from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.field_values import Codes, FieldReader
+from ngramdb.conditions.occurrences import Occurrences
+from ngramdb.conditions.stored_text import token_places
 from ngramdb.executor.questions.ngrams import BYTES_PER_TOKEN, batches_of
+from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_sequences
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs

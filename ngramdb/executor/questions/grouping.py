@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.conditions.evaluation import PlanMeter
-from ngramdb.executor.conditions.field_values import Codes, identity
-from ngramdb.executor.distinct import numbered, numbered_rows
+from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.evaluation import PlanMeter
+from ngramdb.conditions.field_values import Codes, identity
+from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
-from ngramdb.executor.segmentwise import each_segment
+from ngramdb.interruptible_sort import numbered, numbered_rows
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     Costs,

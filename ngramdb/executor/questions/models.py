@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ngramdb import forks
+from ngramdb import fork_safety
 from ngramdb.errors import TimeoutExceeded
-from ngramdb.lm import index_cache
+from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
@@ -22,7 +22,7 @@ from ngramdb.planner.source import Corpus, IntArray
 # Statistics that took so long are worth keeping, and a note says so.
 NOTED_SECONDS = 1.0
 
-_LOCK = forks.lock()
+_LOCK = fork_safety.lock()
 _STATISTICS: WeakKeyDictionary[Corpus, Statistics] = WeakKeyDictionary()
 _MODELS: WeakKeyDictionary[Corpus, dict[ModelSpec, LanguageModel]] = WeakKeyDictionary()
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.evaluation import PlanMeter
+from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import PlanMeter
-from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.shared_ngrams import shared_best
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions.computed_values import codes_of
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.field_values import DOC_ID, Codes, FieldReader, identity
+from ngramdb.conditions.computed_values import codes_of
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, identity
 from ngramdb.planner.plan import FieldKey
 from ngramdb.planner.source import Segment
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.conditions.docset import DocSet
 from ngramdb.planner.plan import Sampling
 from ngramdb.planner.source import Corpus, IntArray, Segment
 

@@ -13,11 +13,10 @@ from ngramdb.executor.questions.models import is_counted, language_model, note_o
 from ngramdb.executor.questions.probability import TokenScores, ratios
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.limits import SENTENCE_BREAK
-from ngramdb.lm.known_words import are_known, types_among
-from ngramdb.lm.measures import Measure
+from ngramdb.lm.evaluation import are_known, types_among
 from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.lm.values import END
+from ngramdb.lm.values import END, Measure
 from ngramdb.planner.plan import SCORE_COLUMNS, Scoring
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
@@ -68,10 +67,10 @@ def score(plan: Scoring) -> Result:
 
 
 def totals(known: NDArray[np.bool_], logprob: NDArray[np.float64]) -> dict[str, Any]:
-    """Sums over the tokens with a probability, as `ngramdb.lm.measures` defines them.
+    """Sums over the tokens with a probability, as `ngramdb.lm.values` defines them.
 
     `perplexity` is None where no token has one. `perplexity_nonzero` leaves out the tokens of probability 0,
-    and is there where one is. `known` marks the tokens that `ngramdb.lm.known_words` calls so.
+    and is there where one is. `known` marks the tokens that `ngramdb.lm.evaluation` calls so.
     """
     found = Measure.of(logprob)
     return {

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing

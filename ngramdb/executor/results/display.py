@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ngramdb import notebook
-from ngramdb.executor.results.facts import facts
+from ngramdb.executor.results.result_summary import facts
 from ngramdb.notebook import is_number, shown
-from ngramdb.visible import visible
+from ngramdb.terminal_escapes import visible
 
 # Characters of a value that are shown, and of a value that has the line for itself.
 SHOWN_CHARACTERS = 60

@@ -109,9 +109,9 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
-        from ngramdb.executor.results import facts
+        from ngramdb.executor.results import result_summary
 
-        drawn = facts.drawn(self.summary, self.exact)
+        drawn = result_summary.drawn(self.summary, self.exact)
         return (*filter(None, [drawn]), *self._remarks)
 
     @property

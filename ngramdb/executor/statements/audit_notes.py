@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.planner.plan import (
     Complement,

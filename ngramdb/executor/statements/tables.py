@@ -12,7 +12,7 @@ from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.session import Session
 from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
 from ngramdb.planner.source import Corpus
-from ngramdb.segments.metadata_values import JSON
+from ngramdb.segments.metadata_columns import JSON
 
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
 _COUNTS = ("documents", "tokens", "first_doc_id", "bytes")

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.binary import opened
+from ngramdb.ingest.readers.lines import opened
 from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter

@@ -30,8 +30,7 @@ import numpy as np
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.documents import infinite, is_finite, without_nan
-from ngramdb.ingest.fields import Path, join_path, split_path
+from ngramdb.ingest.documents import Path, infinite, is_finite, join_path, split_path, without_nan
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
 

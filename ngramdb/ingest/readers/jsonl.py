@@ -21,23 +21,20 @@ from ngramdb.ingest.documents import (
     Document,
     ErrorLog,
     describe,
-    invalid_utf8,
-    located,
-    token_ids,
-    unknown_id,
-)
-from ngramdb.ingest.fields import (
     field_paths,
     has_field,
+    invalid_utf8,
+    located,
     missing_field,
     own_or_nested,
     select,
     split_path,
     take,
+    token_ids,
+    unknown_id,
 )
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.line_forms import FormFinder
-from ngramdb.ingest.readers.lines import LineReader, is_blank
+from ngramdb.ingest.readers.lines import FormFinder, LineReader, is_blank
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, text_chunks
 from ngramdb.limits import MAX_VALUE_DEPTH

@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, LoadError, ResourceError
-from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, invalid_utf8, token_ids, unknown_id
-from ngramdb.ingest.fields import Path, join_path, missing_field, split_path
+from ngramdb.ingest.documents import (
+    Document,
+    ErrorLog,
+    Path,
+    TokenIds,
+    invalid_utf8,
+    join_path,
+    missing_field,
+    split_path,
+    token_ids,
+    unknown_id,
+)
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
 from ngramdb.lazy import lazy_module

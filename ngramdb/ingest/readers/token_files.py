@@ -26,8 +26,8 @@ from ngramdb import interrupts
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, unknown_id
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.binary import opened
 from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row
+from ngramdb.ingest.readers.lines import opened
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
 from ngramdb.lazy import lazy_module

@@ -23,8 +23,8 @@ from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.delimited import WrittenTypes, converted
 from ngramdb.ingest.readers.lines import LineReader
-from ngramdb.ingest.readers.written import WrittenTypes, converted
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, text_chunks
 from ngramdb.lazy import lazy_module

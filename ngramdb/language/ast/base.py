@@ -20,3 +20,84 @@ class Node:
     """What every construct has in common."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+# ---- Names, values, placeholders and n-gram literals.
+
+
+@dataclass(frozen=True)
+class Name(Node):
+    """An identifier, its backquotes taken off."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Value(Node):
+    """A SQL value: a string in single quotes, a number, TRUE, FALSE or NULL."""
+
+    value: str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Parameter(Node):
+    """A placeholder: `?` has an index (counted from 0), `:name` a name."""
+
+    index: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Text(Node):
+    """An n-gram literal in double quotes, its escapes resolved; tokenized when names are bound."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class TokenIds(Node):
+    """An n-gram literal as token ids, `[5613, 4086]`."""
+
+    ids: tuple[int, ...]
+
+
+Ngram = Text | TokenIds | Parameter
+Scalar = Value | Parameter
+
+
+# ---- What stands after FROM.
+
+
+@dataclass(frozen=True)
+class SourceTerm(Node):
+    """One corpus of a source, added (sign +1) or subtracted (sign -1), now or AT VERSION n | 'name'."""
+
+    corpus: Name
+    sign: int = 1
+    version: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """What stands after FROM."""
+
+    terms: tuple[SourceTerm, ...]
+
+
+# ---- What all statements have in common, and the one that shows the plan of another.
+
+
+class Statement(Node):
+    """What can be run by itself."""
+
+
+class Question(Statement):
+    """A statement that asks, and changes nothing."""
+
+
+@dataclass(frozen=True)
+class Explain(Statement):
+    """EXPLAIN [ANALYZE] statement."""
+
+    statement: Statement
+    analyze: bool = False

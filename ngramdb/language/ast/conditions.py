@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Node
-from ngramdb.language.ast.fields import Tested
-from ngramdb.language.ast.leaves import Scalar
+from ngramdb.language.ast.base import Node, Scalar, Source
 from ngramdb.language.ast.patterns import Pattern
-from ngramdb.language.ast.sources import Source
 from ngramdb.late_dataclasses import dataclass
 
 
@@ -118,3 +115,59 @@ class Not(Node):
 Condition = (
     Contains | CountIs | Comparison | Between | InList | Like | IsNull | Overlap | And | Within | Or | Not
 )
+
+
+# ---- Metadata fields, and what rows are grouped and ordered by.
+
+
+# The key of `RETURNING *`.
+EVERY_FIELD = "*"
+
+
+@dataclass(frozen=True)
+class Field(Node):
+    """A metadata field, as the keys that lead to it; or one of `doc_id` and `length`."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DatePart(Node):
+    """`YEAR(field)`, `MONTH(field)` or `DAY(field)`: `part` is the name in small letters."""
+
+    field: Field
+    part: str
+
+
+@dataclass(frozen=True)
+class Divided(Node):
+    """`field / n` and `field / n * m`: how many whole times n is in a value, times m."""
+
+    what: Field | DatePart
+    divisor: Scalar
+    factor: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Unnested(Node):
+    """`UNNEST(field)`: the elements of a list."""
+
+    field: Field
+
+
+@dataclass(frozen=True)
+class Beside(Node):
+    """`LEFT n`, `RIGHT n`: the tokens that stand next to an occurrence; `side` is 'left' or 'right'."""
+
+    side: str
+    tokens: Scalar
+
+
+@dataclass(frozen=True)
+class Form(Node):
+    """`FORM`: an occurrence as it is written."""
+
+
+# What a condition tests, and what rows are grouped and ordered by.
+Tested = Field | DatePart
+GroupKey = Field | DatePart | Divided | Unnested | Beside | Form

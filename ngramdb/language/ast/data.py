@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Node
-from ngramdb.language.ast.conditions import Condition
-from ngramdb.language.ast.fields import Field
-from ngramdb.language.ast.leaves import Name, Scalar
+from ngramdb.language.ast.base import Explain, Name, Node, Question, Scalar, Source, SourceTerm, Statement
+from ngramdb.language.ast.conditions import Condition, Field
 from ngramdb.language.ast.questions import Docs
-from ngramdb.language.ast.sources import Source, SourceTerm
-from ngramdb.language.ast.statements import Explain, Question, Statement
 from ngramdb.late_dataclasses import dataclass
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Node
-from ngramdb.language.ast.leaves import Ngram, Parameter, Text, TokenIds
+from ngramdb.language.ast.base import Ngram, Node, Parameter, Text, TokenIds
 from ngramdb.late_dataclasses import dataclass
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Node
-from ngramdb.language.ast.conditions import Condition, InSentence
-from ngramdb.language.ast.fields import Field, GroupKey
-from ngramdb.language.ast.leaves import Ngram, Scalar
+from ngramdb.language.ast.base import Name, Ngram, Node, Question, Scalar, Source
+from ngramdb.language.ast.conditions import Condition, Field, GroupKey, InSentence
 from ngramdb.language.ast.patterns import Pattern
-from ngramdb.language.ast.sources import Source
-from ngramdb.language.ast.statements import Question
 from ngramdb.late_dataclasses import dataclass
 
 
@@ -118,3 +114,161 @@ class Trace(Question):
     source: Source | None = None
     where: Condition | None = None
     returning: tuple[Field, ...] = ()
+
+
+# ---- Questions about words: collocates, keywords, dispersion, and their clauses.
+
+
+@dataclass(frozen=True)
+class Around(Node):
+    """WINDOW n, WINDOW n LEFT m RIGHT: tokens before and after an occurrence; None: all of its sentence.
+
+    `sentence`, WITHIN SENTENCE: those of its sentence only.
+    """
+
+    left: Scalar | None
+    right: Scalar | None
+    sentence: InSentence | None = None
+
+
+@dataclass(frozen=True)
+class Measure(Node):
+    """BY logdice, BY simple(1), …: the name in small letters, and what stands in parentheses."""
+
+    name: str
+    parameter: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Collocates(Question):
+    """COLLOCATES OF "x" [WHERE cond] [WINDOW …] [BY measure] [MIN COUNT k] [TOP k]."""
+
+    what: Condition
+    where: Condition | None = None
+    window: Around | None = None
+    by: Measure | None = None
+    min_count: Scalar | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class DocumentsOf(Node):
+    """`corpus`, `corpus WHERE cond` or `WHERE cond`: documents that are compared with others."""
+
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Keywords(Question):
+    """KEYWORDS OF a AGAINST b [NGRAMS n] [BY measure] [MIN COUNT k] [TOP k]: `against` is None for REST."""
+
+    what: DocumentsOf
+    against: DocumentsOf | None
+    ngrams: Scalar | None = None
+    by: Measure | None = None
+    min_count: Scalar | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Dispersion(Question):
+    """DISPERSION OF "x" [WHERE cond] [BY DOCUMENTS | field]: `by` is None for documents."""
+
+    what: Condition
+    where: Condition | None = None
+    by: Field | None = None
+    source: Source | None = None
+
+
+# ---- Questions to language models, and their clauses.
+
+
+@dataclass(frozen=True)
+class ModelClause(Node):
+    """What stands after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
+
+    `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
+    """
+
+    kind: str = "ngram"
+    order: Scalar | None = None
+    weight: Scalar | None = None
+    min_count: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Prob(Question):
+    """PROB "w" GIVEN "ctx" [USING model] [WHERE cond]."""
+
+    continuation: Ngram
+    context: Ngram
+    model: ModelClause | None = None
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Dist(Question):
+    """DIST GIVEN "ctx" [USING model] [WHERE cond] [TOP k]."""
+
+    context: Ngram
+    model: ModelClause | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class DistBefore(Question):
+    """DIST BEFORE "x" [WHERE cond] [TOP k]: the tokens before an n-gram."""
+
+    ngram: Ngram
+    top: Scalar | None = None
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Score(Question):
+    """SCORE "text" [USING model] [WHERE cond] [SENTENCE | DOCUMENT].
+
+    `unit`, 'sentence' or 'document', is what the text consists of: each is scored between <s> and </s>.
+    """
+
+    ngram: Ngram
+    model: ModelClause | None = None
+    unit: Name | None = None
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Method(Node):
+    """METHOD greedy | sample | beam(b). `kind` is lower case."""
+
+    kind: str
+    width: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Generate(Question):
+    """GENERATE GIVEN "ctx" TOKENS n [USING model] [WHERE cond], and how.
+
+    The latter: METHOD, TEMPERATURE, TOP, NUCLEUS, DIVERSITY, SEED, RETURN.
+    """
+
+    context: Ngram
+    tokens: Scalar
+    model: ModelClause | None = None
+    method: Method | None = None
+    temperature: Scalar | None = None
+    top: Scalar | None = None
+    nucleus: Scalar | None = None
+    diversity: Scalar | None = None
+    seed: Scalar | None = None
+    n_returned: Scalar | None = None
+    source: Source | None = None
+    where: Condition | None = None

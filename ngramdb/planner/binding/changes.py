@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ngramdb.errors import PlanError
-from ngramdb.kinds import DEFAULT_MATCH
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
@@ -11,6 +10,7 @@ from ngramdb.planner.binding.fields import returned_fields
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import EXPORT_OPTIONS
 from ngramdb.planner.source import Catalog, Corpus
+from ngramdb.registries import DEFAULT_MATCH
 
 
 def delete(scope: Scope, node: ast.Delete) -> plan.Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ngramdb.errors import PlanError
-from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
@@ -14,6 +13,7 @@ from ngramdb.planner.binding.patterns import token_pattern_of
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.source import Corpus
+from ngramdb.registries import CHARACTER_TOKENIZERS
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
 # characters.

@@ -19,7 +19,6 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.errors import PlanError
-from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.fields import bound_date, bound_field, scalar_types, unfit
@@ -29,6 +28,7 @@ from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence
 from ngramdb.planner.source import Corpus
+from ngramdb.registries import FILE_TOKENIZERS
 
 # What stands for other characters in the template of LIKE.
 WILDCARDS = frozenset("%_")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ngramdb.errors import InvalidArgument, PlanError
-from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.registries import DEFAULT_TOKENIZER
 
 
 def create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ngramdb.errors import BindError, PlanError
-from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
@@ -16,6 +15,7 @@ from ngramdb.planner.binding.scope import Range, Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.source import Corpus
+from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 # Tokens on either side of an occurrence when WINDOW is missing: those of Church & Hanks (1990).
 SPAN = 5

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ngramdb.diacritics import JOINERS, Spelling
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_GAP
-from ngramdb.marks import JOINERS, Spelling
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Matching, Scope
 from ngramdb.planner.grams import bind_text, no_token
@@ -145,7 +145,7 @@ def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) 
 
 def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> plan.Simple:
     """A text under MATCH TEXT, IGNORE CASE or both."""
-    from ngramdb.planner import matching
+    from ngramdb.planner import string_to_ids
 
     tokenizer = corpus.tokenizer
     if not plan.takes_text(tokenizer):
@@ -159,13 +159,13 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
     # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
     corpus.check_difference()
     if tokenizer.kind in ("bytes", "chars") and not ignore_case:
-        return matching.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
+        return string_to_ids.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
     if spells:
         # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
-        return matching.spelled_variants(_valid(text), ignore_case, corpus)
+        return string_to_ids.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
         in_any_case = cache(partial(_character_in_any_case, tokenizer=tokenizer))
-        return matching.case_variants(text, map(in_any_case, _valid(text)), corpus)
+        return string_to_ids.case_variants(text, map(in_any_case, _valid(text)), corpus)
     return _words_in_any_case(text, corpus)
 
 
@@ -175,7 +175,7 @@ def _in_any_case(text: str, corpus: Corpus) -> plan.Simple:
 
 def _tokens_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
     """A text under MATCH TOKENS IGNORE CASE: its tokens, each in any case."""
-    from ngramdb.planner import matching
+    from ngramdb.planner import string_to_ids
 
     tokenizer = corpus.tokenizer
     if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are what is compared anyway
@@ -186,8 +186,8 @@ def _tokens_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
     def in_any_case(token: str) -> IntArray:
         return tokenizer.matching(Spelling(tuple(map(plan.same_letters, token))), False, False)
 
-    choices = map(in_any_case, matching.compared_texts(_valid(text), tokenizer))
-    return matching.case_variants(text, choices, corpus, by_tokens=True)
+    choices = map(in_any_case, string_to_ids.compared_texts(_valid(text), tokenizer))
+    return string_to_ids.case_variants(text, choices, corpus, by_tokens=True)
 
 
 def _character_in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
@@ -217,16 +217,16 @@ def _refuse_without_texts(corpus: Corpus) -> NoReturn:
 
 
 def _words_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
-    from ngramdb.planner import matching
+    from ngramdb.planner import string_to_ids
 
-    words = matching.word_list(corpus.tokenizer)
+    words = string_to_ids.word_list(corpus.tokenizer)
     pieces = corpus.tokenizer.split(text)
 
     @cache
     def in_any_case(word: str) -> IntArray:
-        return words.matching(b"^" + matching.byte_expression(word, True) + b"$")
+        return words.matching(b"^" + string_to_ids.byte_expression(word, True) + b"$")
 
-    return matching.case_variants(text, map(in_any_case, pieces), corpus)
+    return string_to_ids.case_variants(text, map(in_any_case, pieces), corpus)
 
 
 def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
@@ -239,9 +239,9 @@ def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
 
 def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram, ...]]:
     """What words a document must have to contain the text: its first and last ones may be parts of words."""
-    from ngramdb.planner import matching
+    from ngramdb.planner import string_to_ids
 
-    words = matching.word_list(corpus.tokenizer)
+    words = string_to_ids.word_list(corpus.tokenizer)
     pieces = _pieces(text, ignore_case, corpus.tokenizer)
 
     def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
@@ -250,7 +250,7 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram
                 piece, behind = piece[:MAX_NEEDED_CHARACTERS], b""
             else:
                 piece = piece[-MAX_NEEDED_CHARACTERS:]
-        return words.matching(before + matching.byte_expression(piece, ignore_case) + behind)
+        return words.matching(before + string_to_ids.byte_expression(piece, ignore_case) + behind)
 
     if pieces is None:
         return []

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.diacritics import JOINERS, Spelling, unmarked
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.marks import JOINERS, Spelling, unmarked
-from ngramdb.planner import plan, shapes, wildcards
+from ngramdb.planner import plan, token_regex, wildcards
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.binding.unmatched import Compared, of_expression
@@ -62,11 +62,11 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
     binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner())
     written = binding.written(node)
-    if not shapes.can_occur(shape):
+    if not token_regex.can_occur(shape):
         return plan.Variants(written, (), ())
     if binding.letters is not None:
         return _stored_words(shape, written, binding.letters, binding.notes, corpus)
-    listed = shapes.listed(shape, MAX_LISTED)
+    listed = token_regex.listed(shape, MAX_LISTED)
     if listed is not None:
         return _of_ngrams(listed, written, corpus)
     return _program(shape, written, binding.notes, corpus)
@@ -78,7 +78,7 @@ def program(
     """The same as a program in any case, which reads n-grams wherever they are from."""
     binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
-    if shapes.has_edges(shape):
+    if token_regex.has_edges(shape):
         scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
     written = binding.written(node)
     if binding.letters is not None:
@@ -92,10 +92,10 @@ class _Letters:
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
-    def one_of(self, words: Iterable[bytes]) -> shapes.OneOf:
+    def one_of(self, words: Iterable[bytes]) -> token_regex.OneOf:
         """One of these words."""
         numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
-        return shapes.OneOf(np.unique(np.array(numbers, dtype=np.int64)))
+        return token_regex.OneOf(np.unique(np.array(numbers, dtype=np.int64)))
 
     def words(self) -> list[bytes]:
         """All of them."""
@@ -103,7 +103,7 @@ class _Letters:
 
 
 def _stored_words(
-    shape: shapes.Shape, written: str, letters: _Letters, notes: list[str], corpus: Corpus
+    shape: token_regex.Shape, written: str, letters: _Letters, notes: list[str], corpus: Corpus
 ) -> plan.StoredWords:
     """A pattern over the words of stored texts. Cost: the first time that of reading all texts."""
     words, program = letters.words(), _compiled(shape, written, len(letters.words()))
@@ -115,7 +115,7 @@ def _stored_words(
     key = hashlib.sha256(program.steps.tobytes() + program.bits.tobytes())
     key.update(_key_of([listed]))
     # A set of many words is in most documents, and takes a look at each word.
-    sets = {ids.tobytes(): ids for ids in shapes.needed(shape) if len(ids) <= MAX_NEEDED}
+    sets = {ids.tobytes(): ids for ids in token_regex.needed(shape) if len(ids) <= MAX_NEEDED}
     needs = tuple(tuple(words[number] for number in ids.tolist()) for ids in sets.values())
     n_documents, most = 0, 0
     for segment in corpus.segments:
@@ -137,13 +137,13 @@ def _stored_words(
         needs,
         most,
         (*notes, note),
-        sentences=shapes.has_edges(shape),
+        sentences=token_regex.has_edges(shape),
     )
 
 
-def _compiled(shape: shapes.Shape, written: str, n_letters: int) -> shapes.Program:
+def _compiled(shape: token_regex.Shape, written: str, n_letters: int) -> token_regex.Program:
     """Raises ResourceError where its sets would take too much memory."""
-    program = shapes.Program(shape)
+    program = token_regex.Program(shape)
     if program.n_set_bytes > MAX_SET_BYTES:
         raise ResourceError(
             f"{written} has {len(program.sets):,} different expressions, too many for a vocabulary of "
@@ -154,7 +154,7 @@ def _compiled(shape: shapes.Shape, written: str, n_letters: int) -> shapes.Progr
     return program
 
 
-def _of_ngrams(listed: list[shapes.Key], written: str, corpus: Corpus) -> plan.Pattern:
+def _of_ngrams(listed: list[token_regex.Key], written: str, corpus: Corpus) -> plan.Pattern:
     tokenizer = corpus.tokenizer
     corpus.check_difference()
     found = [
@@ -173,17 +173,17 @@ def _of_ngrams(listed: list[shapes.Key], written: str, corpus: Corpus) -> plan.P
     )
 
 
-def _packed(listed: list[shapes.Key]) -> tuple[IntArray, IntArray]:
+def _packed(listed: list[token_regex.Key]) -> tuple[IntArray, IntArray]:
     flat = np.array(list(chain.from_iterable(listed)), dtype=np.int64)
     return flat, np.concatenate(([0], np.cumsum(list(map(len, listed))))).astype(np.int64)
 
 
-def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus) -> plan.TokenPattern:
+def _program(shape: token_regex.Shape, written: str, notes: list[str], corpus: Corpus) -> plan.TokenPattern:
     program = _compiled(shape, written, corpus.tokenizer.n_vocabulary)
     steps, sets = program.steps, program.bits
     key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode())
     key.update(_key_of(program.words))
-    anchor = min((_counted(found, corpus) for found in shapes.anchors(shape)), key=_places, default=None)
+    anchor = min((_counted(found, corpus) for found in token_regex.anchors(shape)), key=_places, default=None)
     length = _common_length(shape, anchor)
     notes = [*notes, _looked_up(anchor, length)]
     return plan.TokenPattern(
@@ -194,9 +194,9 @@ def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus
         anchor,
         length,
         tuple(notes),
-        sentences=shapes.has_edges(shape),
+        sentences=token_regex.has_edges(shape),
         words=tuple(program.words),
-        by_word=isinstance(shape, shapes.Words),
+        by_word=isinstance(shape, token_regex.Words),
     )
 
 
@@ -207,7 +207,7 @@ def _key_of(lists: Iterable[WordList]) -> bytes:
     return key.digest()
 
 
-def _counted(anchor: shapes.Anchor, corpus: Corpus) -> plan.Anchor:
+def _counted(anchor: token_regex.Anchor, corpus: Corpus) -> plan.Anchor:
     count = 0
     for segment in corpus.segments:
         lo, hi = segment.index.ranges(anchor.flat, anchor.offsets).astype(np.int64)
@@ -219,17 +219,17 @@ def _places(anchor: plan.Anchor) -> int:
     return anchor.count * (anchor.most_before - anchor.least_before + 1)
 
 
-def _common_length(shape: shapes.Shape, anchor: plan.Anchor | None) -> int | None:
+def _common_length(shape: token_regex.Shape, anchor: plan.Anchor | None) -> int | None:
     """The length of the anchor's n-grams, where these are all that matches, and as long as each other."""
-    least, most = shapes.widths(shape)
+    least, most = token_regex.widths(shape)
     if anchor is None or least != most or anchor.most_before:
         return None
     lengths = np.diff(anchor.offsets)
     if not (lengths == least).all():
         return None
     n_matching = 1
-    for part in shape.parts if isinstance(shape, shapes.Series) else (shape,):
-        if isinstance(part, shapes.OneOf):
+    for part in shape.parts if isinstance(shape, token_regex.Series) else (shape,):
+        if isinstance(part, token_regex.OneOf):
             n_matching *= len(part.ids) if part.ids is not None else 0
         else:
             return None
@@ -274,40 +274,40 @@ class _Binding:
                 )
                 scope.fail(PlanError, what, node)
 
-    def whole(self, node: ast.Pattern, manner: Manner) -> shapes.Shape:
+    def whole(self, node: ast.Pattern, manner: Manner) -> token_regex.Shape:
         """The same of a whole pattern, which takes up a token at least."""
         shape = self.shape(node, manner)
-        if shapes.widths(shape)[0] == 0:
+        if token_regex.widths(shape)[0] == 0:
             what = "this pattern can match without any token: one of its parts must stand at least once"
             self._scope.fail(PlanError, what, node)
-        if shapes.size(shape) > shapes.MAX_STEPS:
-            what = f"this pattern is too long: at most {shapes.MAX_STEPS:,} tokens and repetitions"
+        if token_regex.size(shape) > token_regex.MAX_STEPS:
+            what = f"this pattern is too long: at most {token_regex.MAX_STEPS:,} tokens and repetitions"
             self._scope.refuse(what, node)
         return shape
 
-    def shape(self, node: ast.Pattern, manner: Manner) -> shapes.Shape:
+    def shape(self, node: ast.Pattern, manner: Manner) -> token_regex.Shape:
         """The regular expression over token ids that a part of the language means."""
         if isinstance(node, ast.Matching):
             return self._matching(node, manner)
         if isinstance(node, ast.Repeated):
             part = self.shape(node.part, manner)
             is_gap = isinstance(node.part, ast.AnyToken)
-            return shapes.Times(part, node.times.low, node.times.high, greedy=not is_gap)
+            return token_regex.Times(part, node.times.low, node.times.high, greedy=not is_gap)
         if isinstance(node, ast.Group):
             self._doubt_case(node.alternatives, manner)
-            return shapes.choice([self.shape(item, manner) for item in node.alternatives])
+            return token_regex.choice([self.shape(item, manner) for item in node.alternatives])
         if isinstance(node, (ast.Sequence, ast.Gapped)):
             return self._series(node, manner)
         if isinstance(node, ast.AnyToken):
-            return shapes.OneOf(None)
+            return token_regex.OneOf(None)
         if isinstance(node, ast.SentenceEdge):
             require_sentences(self._scope, node, self._corpus)
-            return shapes.Edge(node.ends)
+            return token_regex.Edge(node.ends)
         if isinstance(node, ast.Regex):
             return self._expression(node, manner)
         return self._of_ngram(node, manner)
 
-    def _matching(self, node: ast.Matching, manner: Manner) -> shapes.Shape:
+    def _matching(self, node: ast.Matching, manner: Manner) -> token_regex.Shape:
         inner = Manner(
             manner.text if node.text is None else node.text,
             manner.ignore_case or node.ignore_case,
@@ -324,14 +324,14 @@ class _Binding:
             return self._words(node.ngram, inner, node, prefix=True)
         return self.shape(node.ngram, inner)
 
-    def _series(self, node: ast.Sequence | ast.Gapped, manner: Manner) -> shapes.Shape:
+    def _series(self, node: ast.Sequence | ast.Gapped, manner: Manner) -> token_regex.Shape:
         self._doubt_case(node.parts, manner)
         parts = [self.shape(node.parts[0], manner)]
         for gap, part in zip(node.gaps, node.parts[1:], strict=True):
             if gap is not None:
-                parts.append(shapes.Times(shapes.OneOf(None), gap.low, gap.high, greedy=False))
+                parts.append(token_regex.Times(token_regex.OneOf(None), gap.low, gap.high, greedy=False))
             parts.append(self.shape(part, manner))
-        return shapes.series(parts)
+        return token_regex.series(parts)
 
     def _doubt_case(self, items: Sequence[ast.Node], manner: Manner) -> None:
         if not manner.ignore_case:
@@ -339,7 +339,7 @@ class _Binding:
 
     # ---- leaves
 
-    def _of_ngram(self, node: ast.Ngram, manner: Manner) -> shapes.Shape:
+    def _of_ngram(self, node: ast.Ngram, manner: Manner) -> token_regex.Shape:
         if manner.ignore_diacritics or self.letters is not None:
             return self._words(node, manner, node, prefix=False)
         plain = manner.text is None and not manner.ignore_case
@@ -365,8 +365,8 @@ class _Binding:
             advice = "write MATCH TOKENS" + (", or a regular expression such as /.*ing/" if joins else "")
             self._scope.fail(PlanError, f"{why}: {advice}", node)
         if not found.grams:
-            return shapes.OneOf(np.empty(0, dtype=np.int64))
-        return shapes.choice(list(map(_tokens, found.grams)))
+            return token_regex.OneOf(np.empty(0, dtype=np.int64))
+        return token_regex.choice(list(map(_tokens, found.grams)))
 
     def _joined(self, phrase: plan.Noted) -> plan.Noted:
         """Return a phrase with the words that find it beside other parts, where MATCH TEXT is refused."""
@@ -376,7 +376,7 @@ class _Binding:
         words = wildcards.in_words(text, tokenizer) if plan.gives_pieces(tokenizer) else None
         return phrase._replace(matched=words or None)
 
-    def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> shapes.Shape:
+    def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> token_regex.Shape:
         """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
@@ -418,7 +418,7 @@ class _Binding:
             # A joiner belongs to the word before it only where letters follow.
             pieces[-2:] = ["".join(pieces[-2:])]
         if self.letters is not None and not (prefix or manner.ignore_case or manner.ignore_diacritics):
-            return shapes.series([self.letters.one_of([piece.encode()]) for piece in pieces])
+            return token_regex.series([self.letters.one_of([piece.encode()]) for piece in pieces])
         if manner.ignore_diacritics:
             pieces = [unmarked(piece) for piece in pieces]
         spellings = [_spelling(piece, manner.ignore_case) for piece in pieces]
@@ -429,7 +429,7 @@ class _Binding:
             return self._text_words(spellings, exactly, whole, written)
         found = [self._set(spelling, exactly, whole) for spelling in spellings]
         self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
-        return shapes.series(found)
+        return token_regex.series(found)
 
     def _by_tokens(self, manner: Manner, node: ast.Node) -> bool:
         """Return True under MATCH TOKENS, which fails where other parts are about words of the text."""
@@ -445,10 +445,10 @@ class _Binding:
 
     def _compared_texts(self, value: str, manner: Manner, node: ast.Node, prefix: bool) -> list[str]:
         """Return the tokens of an n-gram; with `prefix` what they spell, with which some token begins."""
-        from ngramdb.planner import matching
+        from ngramdb.planner import string_to_ids
 
         tokenizer = self._corpus.tokenizer
-        texts = matching.compared_texts(value, tokenizer)
+        texts = string_to_ids.compared_texts(value, tokenizer)
         if not prefix or len(texts) < 2:
             return texts
         spelled = "".join(texts).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
@@ -463,7 +463,7 @@ class _Binding:
             self._scope.fail(PlanError, what, node)
         return [spelled]
 
-    def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
+    def _expression(self, node: ast.Regex, manner: Manner) -> token_regex.Shape:
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
         by_tokens = self._by_tokens(manner, node)
@@ -498,9 +498,9 @@ class _Binding:
             said += "; MATCH TOKENS after it compares it with the corpus's own tokens"
         self._scope.doubt(said)
 
-    def _set(self, expression: str | Spelling, manner: Manner, node: ast.Node) -> shapes.OneOf:
+    def _set(self, expression: str | Spelling, manner: Manner, node: ast.Node) -> token_regex.OneOf:
         try:
-            return shapes.OneOf(
+            return token_regex.OneOf(
                 self._corpus.tokenizer.matching(expression, manner.ignore_case, manner.ignore_diacritics)
             )
         except (InvalidArgument, ResourceError) as error:
@@ -508,7 +508,7 @@ class _Binding:
 
     def _text_words(
         self, expressions: Sequence[str | Spelling], manner: Manner, node: ast.Node, written: str
-    ) -> shapes.Shape:
+    ) -> token_regex.Shape:
         """Words of the text that follow each other and match an expression each."""
         tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
         try:
@@ -521,10 +521,10 @@ class _Binding:
         lists = tuple(some.words for some in found)
         self.notes.append(f"{written}: {_counted_words(lists[-1])}")
         if self.letters is not None:
-            return shapes.series([self.letters.one_of(_split(words)) for words in lists])
-        return shapes.Words(lists, *found[0].sequences)
+            return token_regex.series([self.letters.one_of(_split(words)) for words in lists])
+        return token_regex.Words(lists, *found[0].sequences)
 
-    def _note(self, written: str, found: shapes.OneOf) -> None:
+    def _note(self, written: str, found: token_regex.OneOf) -> None:
         assert found.ids is not None
         n = len(found.ids)
         texts = map(plan.show_text, self._corpus.tokenizer.token_texts(found.ids[:SHOWN_TOKENS]))
@@ -592,9 +592,11 @@ def _counted_words(words: WordList) -> str:
     return f"{n:,} word{'' if n == 1 else 's'} of the text" + (f" ({', '.join(shown)}{more})" if n else "")
 
 
-def _tokens(gram: plan.Gram) -> shapes.Shape:
+def _tokens(gram: plan.Gram) -> token_regex.Shape:
     none = np.empty(0, dtype=np.int64)
-    return shapes.series([shapes.OneOf(np.array([i], dtype=np.int64) if i >= 0 else none) for i in gram.key])
+    return token_regex.series(
+        [token_regex.OneOf(np.array([i], dtype=np.int64) if i >= 0 else none) for i in gram.key]
+    )
 
 
 def _spelling(word: str, ignore_case: bool) -> Spelling:

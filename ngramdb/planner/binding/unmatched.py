@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ngramdb.diacritics import SINGLE
 from ngramdb.language import ast
-from ngramdb.marks import SINGLE
 from ngramdb.planner import plan
 from ngramdb.planner.source import Tokenizer
 

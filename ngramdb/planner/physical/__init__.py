@@ -9,11 +9,16 @@ switched off by name, as rules can.
 
 from __future__ import annotations
 
-from ngramdb.planner.physical.difference import NEGATION_AS_DIFFERENCE, subtract_negations
-from ngramdb.planner.physical.estimating import Estimator
-from ngramdb.planner.physical.foreseeing import foresee
-from ngramdb.planner.physical.order import ORDER_OPERANDS, in_order
-from ngramdb.planner.physical.scanning import SCAN_CANDIDATES, costs_of
+from ngramdb.planner.physical.estimating import (
+    NEGATION_AS_DIFFERENCE,
+    ORDER_OPERANDS,
+    SCAN_CANDIDATES,
+    Estimator,
+    costs_of,
+    in_order,
+    subtract_negations,
+)
+from ngramdb.planner.physical.explain_estimates import foresee
 from ngramdb.planner.plan import Plan, changed
 
 CHOICES: dict[str, str] = {

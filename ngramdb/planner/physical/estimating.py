@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from ngramdb.planner.choices import pattern_bound
-from ngramdb.planner.physical.foreseeing import Choices
+from ngramdb.planner.physical.explain_estimates import Choices
 from ngramdb.planner.plan import (
     Among,
     AnyOf,
@@ -34,7 +34,9 @@ from ngramdb.planner.plan import (
     Several,
     UnionOf,
     Variants,
+    changed,
 )
+from ngramdb.planner.plan.estimates import COSTS, Costs
 from ngramdb.planner.source import Corpus
 
 # Shares of the documents that conditions on fields are expected to select, without counting them. Those that
@@ -164,3 +166,46 @@ class Estimator:
 
 def _rows(node: Node) -> float:
     return 0.0 if node.estimate is None else node.estimate.rows
+
+
+# ---- The order of operands: what selects least comes first, and all else is asked only about what that left.
+
+
+ORDER_OPERANDS = "order_operands"
+
+
+def in_order(node: Node) -> Node:
+    """The tree with operands marked, so that the executor orders them for each segment."""
+    children = node.children()
+    if children:
+        ordered = tuple(map(in_order, children))
+        if any(new is not old for new, old in zip(ordered, children, strict=True)):
+            node = node.with_children(ordered)
+    return changed(node, ordered=True) if isinstance(node, (InDocs, Intersection, Nearby, NearTo)) else node
+
+
+# ---- Negation as difference: of x AND NOT y, the x in documents with y are taken off all.
+
+
+NEGATION_AS_DIFFERENCE = "negation_as_difference"
+
+
+def subtract_negations(node: Node) -> Node:
+    """The tree with every restriction to documents free to be counted by what it leaves out."""
+    children = node.children()
+    if children:
+        changed = tuple(map(subtract_negations, children))
+        if any(new is not old for new, old in zip(changed, children, strict=True)):
+            node = node.with_children(changed)
+    return replace(node, difference=True) if isinstance(node, InDocs) else node
+
+
+# ---- The choice between locating occurrences by the index and reading parts of the text for them.
+
+
+SCAN_CANDIDATES = "scan_candidates"
+
+
+def costs_of(disabled: frozenset[str]) -> Costs | None:
+    """What the executor weighs; None where it shall never read instead of locating."""
+    return None if SCAN_CANDIDATES in disabled else COSTS

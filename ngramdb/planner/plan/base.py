@@ -91,8 +91,8 @@ class SliceQuestion(Question):
     """A question that may be asked of some documents only, as if there were no others.
 
     Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
-    (`executor.slicing`). One that can do without such a corpus names a second operator, `direct`, which is
-    given the plan as it is and the documents, and may decline by returning None.
+    (`executor.document_subset`). One that can do without such a corpus names a second operator, `direct`,
+    which is given the plan as it is and the documents, and may decline by returning None.
     """
 
     direct: ClassVar[str | None] = None

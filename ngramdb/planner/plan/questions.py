@@ -211,7 +211,7 @@ class Distribution(
     SliceQuestion,
     operator="questions.distribution.distribution",
     binders={"Dist": "questions.dist"},
-    direct="questions.filtered.distribution_among",
+    direct="questions.distribution.distribution_among",
 ):
     """DIST."""
 

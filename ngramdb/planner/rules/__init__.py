@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from ngramdb.planner.plan import Plan
-from ngramdb.planner.rules.absorb_implied import ABSORB_IMPLIED
 from ngramdb.planner.rules.base import Rule, kinds_of
-from ngramdb.planner.rules.cut_context import CUT_CONTEXT
-from ngramdb.planner.rules.double_negation import DOUBLE_NEGATION
-from ngramdb.planner.rules.flatten import FLATTEN
-from ngramdb.planner.rules.fold_constants import FOLD_CONSTANTS
-from ngramdb.planner.rules.fold_contradictions import FOLD_CONTRADICTIONS
-from ngramdb.planner.rules.fold_fields import FOLD_FIELDS
-from ngramdb.planner.rules.fold_one_nearby import FOLD_ONE_NEARBY
-from ngramdb.planner.rules.fold_unknown_words import FOLD_UNKNOWN_WORDS
-from ngramdb.planner.rules.single_variant import SINGLE_VARIANT
+from ngramdb.planner.rules.boolean import (
+    ABSORB_IMPLIED,
+    DOUBLE_NEGATION,
+    FLATTEN,
+    FOLD_CONSTANTS,
+    FOLD_CONTRADICTIONS,
+)
+from ngramdb.planner.rules.leaves import (
+    CUT_CONTEXT,
+    FOLD_FIELDS,
+    FOLD_ONE_NEARBY,
+    FOLD_UNKNOWN_WORDS,
+    SINGLE_VARIANT,
+)
 
 RULES: tuple[Rule, ...] = (
     FOLD_UNKNOWN_WORDS,

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.sort.construction import MAX_SYMBOLS, write_symbols
 
 #: A byte above 127 and a CR LF pair: a copy through a 7-bit or a text-mode channel shows at once.
 MAGIC = b"\x89NGRDB\r\n"
@@ -92,3 +98,128 @@ class Source(Protocol):
     @property
     def n_present(self) -> int:
         """How many bytes are there."""
+
+
+# ---- The token stream of a segment: documents as symbols, each document followed by a separator.
+
+
+Symbols = NDArray[Any]
+# Of 8, 16 or 32 bits.
+TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
+WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
+
+
+class SymbolBuilder:
+    """Collects documents of token ids in one array, in the narrowest width that holds them so far.
+
+    Invariant: the array holds `id + 1`; which id is the gap is decided at the end, when all ids are known.
+    Room for `capacity` symbols is reserved at once (memory is taken when it is written to), so that nothing
+    need be copied together: freed pieces would stay with the allocator while suffixes are sorted.
+    """
+
+    def __init__(self, capacity: int = 1 << 16) -> None:
+        # Nothing yet: the first documents show how wide symbols must be.
+        self._symbols: Symbols = np.empty(0, dtype=WIDTHS[0])
+        self._capacity = capacity
+        self._n_symbols = 0
+        self._lengths: list[NDArray[np.int64]] = []
+        self._largest = 0
+        self.n_tokens = 0
+        self.n_documents = 0
+
+    def add(self, ids: TokenIds, offsets: NDArray[np.int64]) -> None:
+        """Add documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m."""
+        n_documents = len(offsets) - 1
+        self._largest = max(self._largest, int(ids.max()) + 1 if ids.size else 0)
+        start, stop = self._n_symbols, self._n_symbols + ids.size + n_documents
+        self._make_room(stop)
+        if self._largest > np.iinfo(np.uint32).max:
+            # Symbol 2**32 fits none of the widths; a gap below it will be found at the end.
+            self._symbols[start:stop] = np.insert(ids.astype(np.uint64) + 1, offsets[1:], 0)
+        else:
+            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(offsets), self._symbols[start:stop])
+        self._n_symbols = stop
+        self._lengths.append(np.diff(offsets))
+        self.n_tokens += ids.size
+        self.n_documents += n_documents
+
+    def finish(self) -> tuple[Symbols, NDArray[np.uint32], int]:
+        """The stream, where its documents start, and the gap; the builder is of no use afterwards.
+
+        Returns: symbols (n_tokens + n_documents,), starts (n_documents + 1,) uint32, gap.
+        """
+        width, gap = self._choose_width()
+        symbols = self._symbols[: self._n_symbols]
+        if self._largest > np.iinfo(width).max:
+            symbols = symbols - (symbols > gap + 1)
+        stream = symbols.astype(width, copy=False)
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
+        lengths[1:] += 1
+        return stream, np.cumsum(lengths).astype(np.uint32), gap
+
+    def _make_room(self, n_symbols: int) -> None:
+        """Sees to it that the array has so many places, wide enough for the largest symbol."""
+        width = next((w for w in WIDTHS if self._largest <= np.iinfo(w).max), np.dtype(np.uint64))
+        capacity = max(self._symbols.size, self._capacity)
+        if n_symbols > capacity:
+            capacity = max(n_symbols, 2 * capacity)
+        if width.itemsize > self._symbols.itemsize or capacity > self._symbols.size:
+            grown = np.empty(capacity, dtype=max(width, self._symbols.dtype, key=lambda w: w.itemsize))
+            grown[: self._n_symbols] = self._symbols[: self._n_symbols]
+            self._symbols = grown
+
+    def _choose_width(self) -> tuple[np.dtype[Any], int]:
+        """The narrowest width that holds all symbols, and the gap that makes it do so."""
+        return narrowest(self._largest - 1, self._smallest_absent)
+
+    def _smallest_absent(self, last: int) -> int | None:
+        """The smallest id in 0..last that no document has."""
+        present = np.unique(self._symbols[: self._n_symbols])
+        ids = present[present > 0].astype(np.int64) - 1
+        steps = np.flatnonzero(ids != np.arange(ids.size))
+        absent = int(steps[0]) if steps.size else int(ids.size)
+        return absent if absent <= last else None
+
+
+def narrowest(largest_id: int, smallest_absent: Callable[[int], int | None]) -> tuple[np.dtype[Any], int]:
+    """The narrowest width for ids up to the largest one (-1: there are none), and the gap.
+
+    `smallest_absent(last)` is asked for the smallest id in 0..last that no document has, None where there is
+    none, only when it takes that one as the gap to make a width do.
+    """
+    for width in WIDTHS:
+        last = int(np.iinfo(width).max)
+        if largest_id < last:
+            return width, last
+        if largest_id == last:
+            gap = smallest_absent(last)
+            if gap is not None:
+                return width, gap
+    raise AssertionError("unreachable: 2**32 - 1 symbols cannot have 2**32 different ids")
+
+
+def recoded(symbols: Symbols, gap: int, width: np.dtype[Any], new_gap: int) -> Symbols:
+    """Symbols of one gap as those of another gap and width: a new array.
+
+    Ids that the width has no room for become any symbols.
+    """
+    ids = symbols.astype(np.uint64)
+    ids -= (symbols != 0) & (ids <= gap)
+    ids += (symbols != 0) & (ids < new_gap)
+    recoded: Symbols = ids.astype(width)
+    return recoded
+
+
+def dense_ranks(stream: Symbols) -> tuple[Symbols, int]:
+    """The stream as suffix sorting wants it, and a bound on its symbols.
+
+    Sorting takes 8 bytes a possible symbol. Few but large ids are replaced by their ranks first: that keeps
+    their order.
+    """
+    n_symbols = int(stream.max()) + 1 if stream.size else 1
+    if n_symbols <= min(max(4 * stream.size, 1 << 20), MAX_SYMBOLS):
+        return stream, n_symbols
+    distinct, ranks = np.unique(stream, return_inverse=True)
+    # The separator stays 0: it is the smallest symbol, and every document has one.
+    return ranks.astype(np.uint32), len(distinct)

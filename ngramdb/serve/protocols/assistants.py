@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ngramdb import __version__
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.problem_details import Problem
 from ngramdb.serve.protocols import tools
 from ngramdb.serve.reading import Reader
 

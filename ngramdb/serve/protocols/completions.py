@@ -18,10 +18,10 @@ import numpy as np
 from ngramdb.api.arguments.models import as_model
 from ngramdb.errors import BindError
 from ngramdb.interrupts import Interrupt, check
-from ngramdb.serve.forms import Parameter, given, shortened
-from ngramdb.serve.library import Library, Named
-from ngramdb.serve.problems import Problem
-from ngramdb.serve.protocols.token_places import token_starts
+from ngramdb.serve.database_pool import Library, Named
+from ngramdb.serve.problem_details import Problem
+from ngramdb.serve.protocols.attribution import token_starts
+from ngramdb.serve.request_parameters import Parameter, given, shortened
 
 Fields = dict[str, Any]
 

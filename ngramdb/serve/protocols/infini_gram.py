@@ -16,8 +16,8 @@ from ngramdb.compat.infinigram import InfiniGramEngine
 from ngramdb.compat.infinigram.documents import Documents
 from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.interrupts import Interrupt, check
-from ngramdb.serve.library import Library, Named
-from ngramdb.serve.problems import Problem
+from ngramdb.serve.database_pool import Library, Named
+from ngramdb.serve.problem_details import Problem
 
 #: What the peer's API reads of a request, or passes over, besides the arguments of its methods.
 IGNORED = ("engine", "source", "timestamp")

@@ -13,15 +13,14 @@ from typing import Any
 
 from ngramdb.errors import NgramdbError
 from ngramdb.interrupts import Interrupt
-from ngramdb.kinds import MODELS
-from ngramdb.serve import frequency
-from ngramdb.serve.answers import Page, as_json
-from ngramdb.serve.forms import Given, Parameter, given
-from ngramdb.serve.library import Named
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Problem, body_of, problem_of
-from ngramdb.serve.questions import PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.registries import MODELS
+from ngramdb.serve import endpoints
+from ngramdb.serve.database_pool import Named
+from ngramdb.serve.endpoints import PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
+from ngramdb.serve.request_parameters import Given, Parameter, given
+from ngramdb.serve.responses import Page, as_json
 
 #: What an assistant reads in one go: rows if none are asked for, and the most; characters of texts.
 LIMITS = Limits(time_limit=10.0, rows=20, max_rows=200, max_answer=200_000)
@@ -145,7 +144,7 @@ TOOLS = {
             "Count occurrences (or, with `documents`, documents) by the values of a metadata field, or by "
             "period: by year for a trend, by source for a comparison. `relative` adds the count per million "
             "tokens, which is what to compare where parts differ in size.",
-            (*frequency.PARAMETERS, CORPUS, VERSION, LIMIT, OFFSET),
+            (*endpoints.PARAMETERS, CORPUS, VERSION, LIMIT, OFFSET),
             _frequency,
             ("by",),
         ),

@@ -16,12 +16,12 @@ import pyarrow.parquet
 import pytest
 
 import ngramdb
-from ngramdb.api.verbs import rows_as
+from ngramdb.api.verbs import row_formats
 from ngramdb.cli.terminal.render import render
 from ngramdb.cli.terminal.screen import Screen
 from ngramdb.errors import ExecutionError, PlanError
 from ngramdb.formats import WRITTEN
-from ngramdb.serve import answers
+from ngramdb.serve import responses
 
 QUESTIONS = [
     'COUNT "a"',
@@ -137,9 +137,9 @@ def test_files_and_the_command_line_and_the_service_have_one_dialect(db, questio
     render(db.execute(question), Screen(stream, False, None, False, True), kind)
     assert stream.getvalue().encode() == written
     if kind == "csv":
-        page = answers.page_of(db.execute(question), 100, 0, 1 << 20)
-        assert answers.WRITERS["csv"](page) == written
-    delimiter = rows_as.DELIMITERS[kind]
+        page = responses.page_of(db.execute(question), 100, 0, 1 << 20)
+        assert responses.WRITERS["csv"](page) == written
+    delimiter = row_formats.DELIMITERS[kind]
     rows = list(csv.reader(io.StringIO(written.decode(), newline=""), delimiter=delimiter))
     assert {len(row) for row in rows} == {len(rows[0])}
     if question == "DOCS":
@@ -152,7 +152,7 @@ def test_a_hit_is_one_line(db, kind, tmp_path):
     path = tmp_path / f"out.{kind}"
     db.execute(f"""COPY (KWIC "two" RETURNING text) TO '{path}'""")
     head, *rest = path.read_text("utf-8").splitlines()
-    assert head.split(rows_as.DELIMITERS[kind])[2:5] == ["left", "match", "right"] and len(rest) == 1
+    assert head.split(row_formats.DELIMITERS[kind])[2:5] == ["left", "match", "right"] and len(rest) == 1
 
 
 def test_documents_written_by_the_command_line_can_be_loaded(db, tmp_path):

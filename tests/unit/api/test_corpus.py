@@ -14,16 +14,8 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb import (
-    BindError,
-    ExecutionError,
-    InvalidArgument,
-    LoadError,
-    ParseError,
-    PlanError,
-    Probability,
-    kinds,
-)
+from ngramdb import BindError, ExecutionError, InvalidArgument, LoadError, ParseError, PlanError, Probability
+from ngramdb import registries as kinds
 from ngramdb.api.arguments.models import as_model
 
 

@@ -424,7 +424,7 @@ def test_a_timeout_while_counting_for_kneser_ney_names_the_statement_that_keeps_
         with interrupts.Interrupt(timeout=0.0):
             interrupts.check()
 
-    monkeypatch.setattr("ngramdb.lm.index_cache.analyze", counting_too_long)
+    monkeypatch.setattr("ngramdb.lm.statistics.analyze", counting_too_long)
     with pytest.raises(TimeoutExceeded, match="ANALYZE wiki, or `ngramdb analyze DB wiki`"):
         db.execute('PROB "the" GIVEN "of" USING KNESER_NEY FROM wiki').fetchall()
 

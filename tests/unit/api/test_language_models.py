@@ -216,7 +216,7 @@ def test_statistics_that_are_kept_are_used(db, corpus, monkeypatch):
     def unexpected(*_):
         raise AssertionError("statistics were taken again")
 
-    monkeypatch.setattr("ngramdb.lm.index_cache.take_statistics", unexpected)
+    monkeypatch.setattr("ngramdb.lm.statistics.take_statistics", unexpected)
     assert corpus.prob("cat", "the", "kneser_ney") is not None
 
 

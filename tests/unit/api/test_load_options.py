@@ -16,10 +16,10 @@ from ngramdb.api.verbs.evaluation import documents_of_files
 from ngramdb.cli.main import main
 from ngramdb.errors import InvalidArgument, LoadError, NgramdbError
 from ngramdb.formats import OF_SOME, READ, REGISTRY
-from ngramdb.ingest.begun import has_lines
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand
+from ngramdb.ingest.work_splitting import has_lines
 from ngramdb.planner.options import LOAD_OPTIONS
 
 ROWS = [{"text": "a b", "ids": [1, 2], "other": "c", "year": 1}, {"text": "c d", "ids": [3], "other": "e"}]

@@ -8,7 +8,7 @@ import pytest
 
 import ngramdb
 from ngramdb.api.corpus import Corpus
-from ngramdb.kinds import MATCHES
+from ngramdb.registries import MATCHES
 
 TEXTS = ["A banana and a cat", "a Banana", "Anna"]
 

@@ -17,7 +17,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.engine.corpus import waiting
+from ngramdb.engine.corpus import memory_residency
 from ngramdb.engine.storage.directory import block_cache, remote
 from ngramdb.engine.storage.directory import object_store as stores
 from ngramdb.segments import far_index
@@ -584,14 +584,16 @@ def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, smal
 
 
 def test_an_index_whose_segments_are_here_asks_them_one_after_the_other(local, small, monkeypatch):
-    monkeypatch.setattr(waiting, "WAITED_S", 1e9)  # no question is one that waited, however busy the machine
+    monkeypatch.setattr(
+        memory_residency, "WAITED_S", 1e9
+    )  # no question is one that waited, however busy the machine
     with ngramdb.connect(f"file://{local}", read_only=True) as db:
         corpus = db.corpus("c")
         index = corpus._bound.current().index
         asked = []
         ask = index.ask
         index.ask = lambda questions: asked.append(questions) or ask(questions)
-        for _ in range(waiting.QUESTIONS):
+        for _ in range(memory_residency.QUESTIONS):
             corpus.count("the")
         before = len(asked)
         assert before

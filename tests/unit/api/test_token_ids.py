@@ -14,7 +14,7 @@ import pytest
 from connections import connection_of
 
 import ngramdb
-from ngramdb import kinds
+from ngramdb import registries
 from ngramdb.errors import InvalidArgument, LoadError, QueryError
 from ngramdb.types import MAX_TOKEN_ID, UNKNOWN, token_ids
 
@@ -65,7 +65,7 @@ VERBS: dict[str, Any] = {
 # Language models and their helpers take the borders of a sentence, too: -2 and -3.
 MODELS: dict[str, Any] = {
     f"{kind}, {name}": (lambda c, ids, kind=kind, call=call: call(c.language_model(kind), ids))
-    for kind in kinds.MODELS
+    for kind in registries.MODELS
     for name, call in {
         "prob": lambda m, ids: m.prob(ids, 0),
         "prob, token": lambda m, ids: m.prob([0], ids[-1] if isinstance(ids, np.ndarray) else list(ids)[-1]),

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.cli.commands.completion import commands
-from ngramdb.cli.commands.completion_scripts import SHELLS
+from ngramdb.cli.commands.completion import SHELLS, commands
 from ngramdb.cli.main import COMMANDS, main
 from ngramdb.formats import READ
 

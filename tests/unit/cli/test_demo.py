@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.cli.commands import stdlib
-from ngramdb.cli.commands.demo import FIELDS
-from ngramdb.cli.commands.tour import STEPS
+from ngramdb.cli.commands import demo
+from ngramdb.cli.commands.demo import FIELDS, STEPS
 from ngramdb.cli.main import main
 from ngramdb.language.parser import parse_statement
 
@@ -32,14 +31,14 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
-    monkeypatch.setattr(stdlib, "folder", lambda: root)
+    monkeypatch.setattr(demo, "folder", lambda: root)
     monkeypatch.chdir(tmp_path)
     return root
 
 
 def test_documents_are_the_librarys_own_modules(library: Path) -> None:
-    files = stdlib.source_files(library)
-    documents = {document["module"]: document for document in stdlib.documents(library, files)}
+    files = demo.source_files(library)
+    documents = {document["module"]: document for document in demo.documents(library, files)}
     assert sorted(documents) == ["json", "json.decoder", "latin", "os"]
     assert set(documents["json"]) == {"text", *FIELDS}
     assert documents["json.decoder"]["package"] == "json"
@@ -49,7 +48,7 @@ def test_documents_are_the_librarys_own_modules(library: Path) -> None:
 
 
 def test_the_running_python_has_a_library() -> None:
-    assert any(path.name == "abc.py" for path in stdlib.source_files(stdlib.folder()))
+    assert any(path.name == "abc.py" for path in demo.source_files(demo.folder()))
 
 
 def test_demo_tours_every_kind_of_question(library: Path, capsys: Captured) -> None:

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from ngramdb.cli.shell import waiting
-from ngramdb.cli.shell.waiting import Waiting, running
+from ngramdb.cli.shell import progress_wait
+from ngramdb.cli.shell.progress_wait import Waiting, running
 
 
 class Terminal(io.StringIO):
@@ -31,8 +31,8 @@ class Work:
 def drawn(monkeypatch: pytest.MonkeyPatch, seconds: float, terminal: Terminal, wanted: bool = True) -> str:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0.05)
-    monkeypatch.setattr(waiting, "REDRAWN_S", 0.02)
+    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(progress_wait, "REDRAWN_S", 0.02)
     with Waiting(wanted) as line:
         line(Work())
         time.sleep(seconds)
@@ -57,7 +57,7 @@ def test_nothing_is_drawn_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_answer_ends_the_line_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.05)
     with Waiting() as line:
         line.stop()
         time.sleep(0.2)

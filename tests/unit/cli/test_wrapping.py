@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.cli.terminal.wrapping import error_lines, plan_lines, two_columns
+from ngramdb.cli.terminal.human import error_lines, plan_lines, two_columns
 
 ROWS = [(".help [COMMAND]", "this list, or one command"), (".quit", "leave; so does Ctrl-D")]
 

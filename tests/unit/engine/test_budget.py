@@ -10,7 +10,7 @@ import pytest
 
 import ngramdb
 from ngramdb.engine.changes import writer
-from ngramdb.engine.changes.budget import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
+from ngramdb.engine.changes.hardware import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
 from ngramdb.errors import ResourceError
 
 

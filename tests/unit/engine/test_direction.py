@@ -10,7 +10,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from trained import word_pieces
 
-from ngramdb.engine.corpus.direction import check_direction
+from ngramdb.engine.corpus.document_direction import check_direction
 from ngramdb.errors import InvalidArgument
 from ngramdb.tokenizers.registry import create_tokenizer
 

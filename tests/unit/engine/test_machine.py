@@ -7,14 +7,14 @@ import os
 import pytest
 
 import ngramdb
-from ngramdb.engine.changes import machine
+from ngramdb.engine.changes import hardware
 
 
 @pytest.fixture(autouse=True)
 def fresh():
-    machine.memory_bytes.cache_clear()
+    hardware.memory_bytes.cache_clear()
     yield
-    machine.memory_bytes.cache_clear()
+    hardware.memory_bytes.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def fresh():
 )
 def test_a_container_may_have_less_than_the_machine(tmp_path, monkeypatch, content, expected):
     (tmp_path / "memory.max").write_text(content)
-    monkeypatch.setattr(machine, "_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
+    monkeypatch.setattr(hardware, "_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}.__getitem__)
-    assert machine.memory_bytes() == expected
+    assert hardware.memory_bytes() == expected
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from ngramdb.engine.changes import change
-from ngramdb.engine.changes.budget import BASE_BYTES
 from ngramdb.engine.changes.change import WriteOptions
+from ngramdb.engine.changes.hardware import BASE_BYTES
 from ngramdb.engine.changes.policy import (
     FAN_IN,
     FEW,

@@ -12,8 +12,8 @@ from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
 
 from ngramdb.engine.changes.audit import removals, removed_documents
+from ngramdb.engine.changes.deletion import restore_corpus
 from ngramdb.engine.changes.policy import FAN_IN
-from ngramdb.engine.changes.restoring import restore_corpus
 from ngramdb.errors import BindError, CorruptionError, LockedError
 
 BIG = 10**6

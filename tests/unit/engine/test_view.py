@@ -10,7 +10,7 @@ import pytest
 from changes import delete_documents
 from reference import ReferenceIndex
 
-from ngramdb.engine.corpus.tokenizer_cache import MAX_OPEN, tokenizer_of
+from ngramdb.engine.corpus.key_cache import MAX_OPEN, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError, StorageError

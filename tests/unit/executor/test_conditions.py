@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reference import ReferenceCatalog, ReferenceCorpus, ReferenceSegment
 
-from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
+from ngramdb.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.language.parser import parse_condition
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.plan import Costs, DocsWith, Documents

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.conditions.docset import DocSet
 
 N = 12
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.conditions.occurrences import Finder, Occurrences
-from ngramdb.executor.conditions.stored_text import TextMatches
+from ngramdb.conditions.occurrences import Finder, Occurrences
+from ngramdb.conditions.stored_text import TextMatches
 
 N = 200
 STATEMENTS = (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.questions import overlap
-from ngramdb.executor.questions.overlap import LEAST_TOKENS, Overlap, Span, n_windows
+from ngramdb.conditions import overlap_field
+from ngramdb.conditions.overlap_field import LEAST_TOKENS, Overlap, Span, n_windows
 
 
 def share(document, others, n):
@@ -42,8 +42,8 @@ def open_views(db, documents, others):
 @pytest.mark.parametrize("n", [1, 3, 5, 8, 13])
 @pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
 def test_shares_equal_brute_force(monkeypatch, n, inverted_cost):
-    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
-    monkeypatch.setattr(overlap, "CHUNK_TOKENS", 50)
+    monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
+    monkeypatch.setattr(overlap_field, "CHUNK_TOKENS", 50)
     documents, others = corpora(n)
     with ngramdb.connect() as db:
         view, other = open_views(db, documents, others)
@@ -58,7 +58,7 @@ def test_shares_equal_brute_force(monkeypatch, n, inverted_cost):
 
 @pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
 def test_documents_that_were_removed_from_the_other_corpus_do_not_count(monkeypatch, inverted_cost):
-    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
+    monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
     documents, others = corpora(7)
     with ngramdb.connect() as db:
         open_views(db, documents, others)
@@ -72,7 +72,7 @@ def test_documents_that_were_removed_from_the_other_corpus_do_not_count(monkeypa
 
 @pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
 def test_words_mean_the_same_in_corpora_with_vocabularies_of_their_own(monkeypatch, inverted_cost):
-    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
+    monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
     with ngramdb.connect() as db:
         c = db.create_corpus("c")
         c.append(
@@ -106,25 +106,28 @@ def test_how_many_ngrams_a_document_has():
 @pytest.fixture
 def n_looked_up(monkeypatch):
     """Count the sequences of tokens that are looked up."""
-    total, occur = [0], overlap._occur
+    total, occur = [0], overlap_field._occur
 
     def counted(flat, starts, lengths, other):
         total[0] += len(starts)
         return occur(flat, starts, lengths, other)
 
-    monkeypatch.setattr(overlap, "_occur", counted)
+    monkeypatch.setattr(overlap_field, "_occur", counted)
     return total
 
 
 @pytest.mark.parametrize(
     ("copied", "most"),
     [
-        (True, 12_000 / overlap.LARGE_BLOCK + 1),  # one lookup per block
-        (False, 12_000 / 7 + 12_000 / overlap.LARGE_BLOCK + 100),  # one per seven tokens, and the blocks
+        (True, 12_000 / overlap_field.LARGE_BLOCK + 1),  # one lookup per block
+        (
+            False,
+            12_000 / 7 + 12_000 / overlap_field.LARGE_BLOCK + 100,
+        ),  # one per seven tokens, and the blocks
     ],
 )
 def test_one_lookup_tells_about_many_ngrams(monkeypatch, n_looked_up, copied, most):
-    monkeypatch.setattr(overlap, "INVERTED_COST", 1e9)
+    monkeypatch.setattr(overlap_field, "INVERTED_COST", 1e9)
     ids = np.random.default_rng(5).integers(0, 1000, 24_000).tolist()
     document, other = (ids[:12_000],) * 2 if copied else (ids[:12_000], ids[12_000:])
     with ngramdb.connect() as db:

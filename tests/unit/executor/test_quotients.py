@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ngramdb
-from ngramdb.executor.conditions.computed_values import quotient
+from ngramdb.conditions.computed_values import quotient
 
 LARGE = 2**53
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ngramdb.executor.kwic.shown_places import ShownPlaces
+from ngramdb.executor.kwic.sort_keys import ShownPlaces
 
 PIECES = (
     b"a",

@@ -9,8 +9,8 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import ngramdb
+from ngramdb.conditions import stored_text
 from ngramdb.errors import QueryCancelled
-from ngramdb.executor.conditions import stored_text
 from ngramdb.tokenizers import word_forms
 
 

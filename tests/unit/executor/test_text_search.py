@@ -8,7 +8,7 @@ import time
 import pytest
 from reference_questions import text_places
 
-from ngramdb.executor.conditions.text_search import Sought
+from ngramdb.conditions.text_search import Sought
 from ngramdb.planner.plan import StoredText
 
 

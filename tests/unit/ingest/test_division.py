@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.division import content_digest, divided, is_cut, list_digest
 from ngramdb.ingest.documents import ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
+from ngramdb.ingest.work_splitting import content_digest, divided, is_cut, list_digest
 
 
 def read(sources, **options):

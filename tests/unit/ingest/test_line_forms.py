@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.ingest.readers.line_forms import FormFinder, line_of
+from ngramdb.ingest.readers.lines import FormFinder, line_of
 
 LINES = [
     '{"text": "a b", "id": 1}',

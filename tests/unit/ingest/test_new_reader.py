@@ -8,8 +8,8 @@ from ngramdb import formats
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest import reader
 from ngramdb.ingest.documents import Document
+from ngramdb.ingest.options import check_options, have_fields
 from ngramdb.ingest.sources import expand
-from ngramdb.ingest.suited import check_options, have_fields
 
 
 @pytest.fixture

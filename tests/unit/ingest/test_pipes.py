@@ -18,7 +18,7 @@ from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import LoadError, NgramdbError, QueryCancelled
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Limits, Meter, read_chunks
-from ngramdb.opening import inherited_descriptor
+from ngramdb.regular_files import inherited_descriptor
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="takes FIFOs and alarms")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngramdb import LoadError
-from ngramdb.ingest.readers.quoting import checked
+from ngramdb.ingest.readers.delimited import checked
 
 
 def look(text: bytes, delimiter: str = ",", size: int = 1 << 20) -> bytes:

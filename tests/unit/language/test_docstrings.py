@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from ngramdb.language import expect, highlight, mistakes, parser, splitter
+from ngramdb.language import expected_next, highlight, live_check, parser, scanner
 
 
 @pytest.mark.parametrize(
-    "module", [expect, highlight, mistakes, parser, splitter], ids=lambda module: module.__name__
+    "module", [expected_next, highlight, live_check, parser, scanner], ids=lambda module: module.__name__
 )
 def test_examples_in_docstrings_are_true(module: ModuleType) -> None:
     result = doctest.testmod(module)

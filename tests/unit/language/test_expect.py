@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngramdb.language import scanner
-from ngramdb.language.expect import Expected, expected
+from ngramdb.language.expected_next import Expected, expected
 from ngramdb.language.highlight import lex
 from ngramdb.language.parser import Walk
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from registered import STATEMENTS
 
 from ngramdb.errors import ParseError
-from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast, parser
 from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
+from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 words = st.sampled_from(sorted(parser.keywords()))
 whole = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngramdb.language.parser import parse
-from ngramdb.language.splitter import Piece, is_complete, split
+from ngramdb.language.scanner import Piece, is_complete, split
 
 
 def test_statements_are_cut_at_semicolons() -> None:

@@ -11,7 +11,6 @@ from language_corpora import model_of
 
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import MODELS
 from ngramdb.lm import (
     BEGIN,
     END,
@@ -26,6 +25,7 @@ from ngramdb.lm import (
     Search,
     draft,
 )
+from ngramdb.registries import MODELS
 
 SPECS = [
     NGram(order=2),

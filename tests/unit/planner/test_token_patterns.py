@@ -12,7 +12,7 @@ from subwords import write_tokenizer
 import ngramdb
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb.errors import QueryError, TimeoutExceeded
-from ngramdb.planner import shapes
+from ngramdb.planner import token_regex
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_pattern_that_is_too_long_is_refused(db: ngramdb.Connection) -> None:
 
 
 def test_codes_are_those_of_the_kernel() -> None:
-    assert shapes.CODES == PATTERN_CODES
+    assert token_regex.CODES == PATTERN_CODES
 
 
 @pytest.mark.parametrize(

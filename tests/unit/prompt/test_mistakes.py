@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.cli.prompt.highlighting import styled_lines
-from ngramdb.language.mistakes import first_mistake
+from ngramdb.cli.prompt.tokens import styled_lines
+from ngramdb.language.live_check import first_mistake
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from ngramdb.cli.prompt.history import QuietHistory, history_path
-from ngramdb.cli.prompt.keys import is_finished
+from ngramdb.cli.prompt.keys import QuietHistory, history_path, is_finished
 from ngramdb.cli.prompt.session import Repl, holdings, prompt_text
 from ngramdb.cli.shell.running import run_text
 from ngramdb.cli.shell.session import Shell
@@ -273,7 +272,7 @@ def test_an_error_in_the_configuration_file_keeps_the_session(
 
 
 def test_configuration_goes_home_without_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ngramdb.cli.prompt.configuration import config_path
+    from ngramdb.cli.prompt.options import config_path
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)

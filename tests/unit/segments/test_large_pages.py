@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngramdb.engine.changes.machine import has_large_pages
-from ngramdb.segments import large_pages
+from ngramdb.engine.changes.hardware import has_large_pages
+from ngramdb.segments import segment
 
 SUMS = Path("/proc/self/smaps_rollup")
 
@@ -16,16 +16,16 @@ def test_the_pages_of_all_arrays_are_summed_up() -> None:
     array = np.ones(1 << 27, dtype=np.uint8)
     each = (line.split() for line in Path("/proc/self/smaps").read_text().splitlines())
     total = sum(int(words[1]) * 1024 for words in each if words[0] == "AnonHugePages:")
-    found = large_pages.bytes_in_large_pages()
+    found = segment.bytes_in_large_pages()
     assert found is not None
     assert abs(found - total) <= 1 << 23  # others may take or free some meanwhile
     del array
 
 
 def test_where_the_system_does_not_say_nothing_is_known(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(large_pages, "_SUMS", tmp_path / "none")
-    assert large_pages.bytes_in_large_pages() is None
+    monkeypatch.setattr(segment, "_SUMS", tmp_path / "none")
+    assert segment.bytes_in_large_pages() is None
     (tmp_path / "none").write_text("Rss:      8 kB\n")
-    assert large_pages.bytes_in_large_pages() is None
+    assert segment.bytes_in_large_pages() is None
     (tmp_path / "none").write_text("5601-5602 ---p 00000000 00:00 0   [rollup]\nAnonHugePages:    4096 kB\n")
-    assert large_pages.bytes_in_large_pages() == 4096 * 1024
+    assert segment.bytes_in_large_pages() == 4096 * 1024

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.segments import metadata as metadata_module
 from ngramdb.segments.metadata import MAX_COLUMNS, MetadataBuilder, MetadataReader
-from ngramdb.segments.metadata_values import join_path, split_path
+from ngramdb.segments.metadata_columns import join_path, split_path
 
 
 def built(rows):

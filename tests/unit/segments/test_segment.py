@@ -15,11 +15,11 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
-from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
-from ngramdb.tokenizers.bytes import BytesTokenizer
+from ngramdb.tokenizers.chars import BytesTokenizer
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [], [300, 1], [1, 2, 3, 1, 2], [2] * 70]
 ARRAYS = ("tokens", "documents.starts", "suffix_array", "directory.tree", "directory.rest")

@@ -14,8 +14,8 @@ from ngramdb.errors import CorruptionError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
-from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import SENTENCES, SentenceBuilder

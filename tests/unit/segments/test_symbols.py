@@ -10,7 +10,7 @@ from indexes import packed
 
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory, suffix_array, write_symbols
-from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
+from ngramdb.segments.container.layout import SymbolBuilder, dense_ranks
 
 
 def built(*chunks):

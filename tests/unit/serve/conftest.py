@@ -15,9 +15,9 @@ import ngramdb
 pytest.importorskip("starlette")
 
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.inprocess import Answered, ask
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.running import Answered, ask
 
 SAYINGS = [
     {"text": "time flies like an arrow", "kind": "proverb", "year": 1930, "day": "1930-05-01"},

@@ -18,9 +18,9 @@ import ngramdb
 pytest.importorskip("starlette")
 
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.inprocess import ask
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.running import ask
 
 CORPORA = {"w": "words", "l": "words(lower)", "c": "chars", "b": "bytes", "s": "", "n": "words(nfc)"}
 LINES = (

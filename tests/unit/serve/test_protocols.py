@@ -14,14 +14,14 @@ import pytest
 
 import ngramdb
 from ngramdb.api import Result
-from ngramdb.api.verbs import rows_as
+from ngramdb.api.verbs import row_formats
 from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.compat.infinigram import InfiniGramEngine, documents
-from ngramdb.serve.answers import json_of
 from ngramdb.serve.app import Service
-from ngramdb.serve.limits import Limits
 from ngramdb.serve.openapi import description
-from ngramdb.serve.protocols.token_places import token_starts
+from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.protocols.attribution import token_starts
+from ngramdb.serve.responses import json_of
 from ngramdb.tokenizers.words import WordsTokenizer
 
 # Busy machines take their time.
@@ -224,8 +224,8 @@ def test_integers_are_written_as_lists() -> None:
 def test_rows_are_copied_only_if_they_have_numbers_outside_json() -> None:
     rows = [(1.5, ["é", None]), (math.inf, [math.nan, 2])]
     copied: list[Any] = []
-    lines = rows_as.json_lines(
-        Result.of_rows(("a", "b"), rows), lambda value: copied.append(value) or rows_as.finite(value)
+    lines = row_formats.json_lines(
+        Result.of_rows(("a", "b"), rows), lambda value: copied.append(value) or row_formats.finite(value)
     )
     assert list(lines) == ['{"a": 1.5, "b": ["é", null]}'.encode(), b'{"a": null, "b": [null, 2]}']
     assert copied == [*rows[1]]
@@ -234,7 +234,7 @@ def test_rows_are_copied_only_if_they_have_numbers_outside_json() -> None:
 def test_numbers_that_json_lacks_are_null_and_others_are_not_looked_through(monkeypatch: Any) -> None:
     value = {"a": [1.5, float("inf"), {"b": float("nan")}], "c": np.float64(2), "d": np.arange(2)}
     assert json.loads(json_of(value)) == {"a": [1.5, None, {"b": None}], "c": 2.0, "d": [0, 1]}
-    monkeypatch.setattr(rows_as, "finite", lambda value: pytest.fail("looked through"))
+    monkeypatch.setattr(row_formats, "finite", lambda value: pytest.fail("looked through"))
     assert json.loads(json_of({"a": [1.5, (2, 3)]})) == {"a": [1.5, [2, 3]]}
 
 

@@ -13,9 +13,9 @@ import pyarrow.ipc
 import pytest
 
 import ngramdb
-from ngramdb.serve.library import FRESH_S
-from ngramdb.serve.limits import Limits
-from ngramdb.serve.questions import QUESTIONS
+from ngramdb.serve.database_pool import FRESH_S
+from ngramdb.serve.endpoints import QUESTIONS
+from ngramdb.serve.problem_details import Limits
 
 ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("count?q=flies", [(4,)]),

@@ -21,8 +21,8 @@ from array_likes import ARRAYS
 import ngramdb
 from ngramdb.api import wire
 from ngramdb.serve.app import Access, Service
-from ngramdb.serve.library import open_library
-from ngramdb.serve.limits import Limits
+from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.problem_details import Limits
 from ngramdb.serve.server import Place, listening
 from ngramdb.serve.verbs import KINDS, arguments_of
 

@@ -17,12 +17,11 @@ import pytest
 
 import ngramdb
 from ngramdb.interrupts import Interrupt, check
-from ngramdb.serve import forms, routes
-from ngramdb.serve.answers import noted
+from ngramdb.serve import request_parameters, routes
 from ngramdb.serve.app import hosts_of
-from ngramdb.serve.library import FRESH_S
-from ngramdb.serve.limits import Limits, settings_of
-from ngramdb.serve.problems import Gone, Problem
+from ngramdb.serve.database_pool import FRESH_S
+from ngramdb.serve.problem_details import Gone, Limits, Problem, settings_of
+from ngramdb.serve.responses import noted
 from ngramdb.serve.running import Workers
 
 PATIENT = Limits(time_limit=20.0)
@@ -182,7 +181,7 @@ def test_links_from_other_websites_are_followed(client: Any) -> None:
 def test_long_bodies_are_parsed_off_the_event_loop(served: Any, monkeypatch: Any) -> None:
     client = served()
     threads: list[str] = []
-    parsed = forms.json_object
+    parsed = request_parameters.json_object
 
     def noting(body: bytes) -> Any:
         threads.append(threading.current_thread().name)
@@ -370,7 +369,7 @@ def test_a_late_statement_is_ended_with_408(served: Any) -> None:
 def test_rows_that_were_found_in_time_are_sent() -> None:
     from ngramdb.api import Result
     from ngramdb.errors import TimeoutExceeded
-    from ngramdb.serve.answers import page_of
+    from ngramdb.serve.responses import page_of
 
     def batches() -> Any:
         yield [(1,), (2,)]

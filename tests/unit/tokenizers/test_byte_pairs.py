@@ -12,7 +12,7 @@ import pytest
 import ngramdb
 from ngramdb.errors import InvalidArgument
 from ngramdb.tokenizers import byte_pairs
-from ngramdb.tokenizers.hard_texts import hard_texts
+from ngramdb.tokenizers.fast import hard_texts
 from ngramdb.tokenizers.registry import create_tokenizer
 
 tiktoken = pytest.importorskip("tiktoken")

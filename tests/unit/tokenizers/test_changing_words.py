@@ -12,7 +12,7 @@ import pytest
 
 import ngramdb
 from ngramdb.errors import BindError, InvalidArgument
-from ngramdb.kinds import GROWING_TOKENIZERS, canonical_tokenizer
+from ngramdb.registries import GROWING_TOKENIZERS, canonical_tokenizer
 from ngramdb.tokenizers import create_tokenizer
 
 CHANGING = [kind for kind in GROWING_TOKENIZERS if kind != "words"]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import ngramdb
 from ngramdb.errors import QueryCancelled, ResourceError
 from ngramdb.interrupts import Interrupt
-from ngramdb.tokenizers import normal_form
-from ngramdb.tokenizers.normal_form import BLOCK, LAST_MARK, MAX_MARKS, SHORT_RUN, nfc
+from ngramdb.tokenizers import words
+from ngramdb.tokenizers.words import BLOCK, LAST_MARK, MAX_MARKS, SHORT_RUN, nfc
 
 MARKS = "\u0301\u0327\u0308\u0344\u0f71\u0f73\u0f75\u0f81\u093c\u0345\u05b0"
 OTHERS = "aeo\u01d6\u00e9\u1e9b\u1100\u1161\u11a8\uac00\u09c7\u09be\u03b1\u4e00 ."
@@ -35,12 +35,12 @@ def test_nfc_equals_the_reference(text: str) -> None:
     expected = unicodedata.normalize("NFC", text)
     assert nfc(text) == expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(normal_form, "BLOCK", 5)
+        patch.setattr(words, "BLOCK", 5)
         assert nfc(text) == expected
 
 
 def test_blocks_begin_only_at_characters_that_join_nothing() -> None:
-    beginning, mark, _ = normal_form._expressions()
+    beginning, mark, _ = words._expressions()
     for character in map(chr, range(sys.maxunicode + 1)):
         parts = unicodedata.normalize("NFD", character)
         composes = [part for part in parts[1:] if character == unicodedata.normalize("NFC", character)]
@@ -56,9 +56,7 @@ def test_runs_of_marks_are_in_order_before_the_library_sees_them(
     """The library moves marks one by one: it never has to move one past more than a short run."""
     seen: list[str] = []
     original: Callable[[Any, str], str] = unicodedata.normalize
-    monkeypatch.setattr(
-        normal_form, "normalize", lambda form, text: seen.append(text) or original(form, text)
-    )
+    monkeypatch.setattr(words, "normalize", lambda form, text: seen.append(text) or original(form, text))
     assert nfc("a" + marks * 200) == original("NFC", "a" + marks * 200)
     classes = [unicodedata.combining(one) for one in max(seen, key=len)[1:]]
     assert classes == sorted(classes) and len(set(classes)) > 1

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import NAMED_TOKENIZERS, TOKENIZER_KINDS
+from ngramdb.registries import NAMED_TOKENIZERS, TOKENIZER_KINDS
 from ngramdb.tokenizers import create_tokenizer, open_tokenizer
 from ngramdb.tokenizers.registry import title_of
 

@@ -16,11 +16,9 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 import ngramdb
 from ngramdb import interrupts
 from ngramdb._cext.text.sentences import boundaries, mark_places, mark_words, mark_words_at
-from ngramdb.tokenizers.bytes import BytesTokenizer
-from ngramdb.tokenizers.chars import CharsTokenizer
+from ngramdb.tokenizers.chars import BytesTokenizer, CharsTokenizer, TokensTokenizer
 from ngramdb.tokenizers.huggingface import HuggingFaceTokenizer
 from ngramdb.tokenizers.sentences import sentence_starts
-from ngramdb.tokenizers.tokens import TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, WordsTokenizer
 
 # A few characters of each class of Sentence_Break.

@@ -13,23 +13,12 @@ from importlib import import_module
 
 from ngramdb.cli.terminal.render.base import Streamed, Tabular, to_display
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.visible import visible
+from ngramdb.terminal_escapes import visible
 
 Writer = Callable[[Tabular, Screen], None]
 
-# mode -> module that holds it; the order is the one that help and `.mode` show
-_MODULES = {
-    "table": "table",
-    "json": "objects",
-    "jsonl": "objects",
-    "csv": "delimited",
-    "tsv": "delimited",
-    "markdown": "markdown",
-    "html": "html",
-    "line": "line",
-}
-
-MODES: tuple[str, ...] = tuple(_MODULES)
+# The order is the one that help and `.mode` show.
+MODES: tuple[str, ...] = ("table", "json", "jsonl", "csv", "tsv", "markdown", "html", "line")
 
 
 def default_mode(screen: Screen) -> str:
@@ -75,6 +64,6 @@ def write_pieces(result: Streamed, screen: Screen) -> None:
 
 def writer(mode: str) -> Writer:
     """The function that writes a result in the mode. Raises KeyError for a mode that is not in `MODES`."""
-    module = import_module(f"{__name__}.{_MODULES[mode]}")
+    module = import_module(f"{__name__}.{'table' if mode == 'table' else 'formats'}")
     function: Writer = getattr(module, f"write_{mode}")
     return function

@@ -14,8 +14,8 @@ from ngramdb.cli.shell.marks import Span
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.marks import whole_start, whole_stop
-from ngramdb.visible import visible
+from ngramdb.diacritics import whole_start, whole_stop
+from ngramdb.terminal_escapes import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000

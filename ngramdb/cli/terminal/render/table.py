@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.human import plan_lines
 from ngramdb.cli.terminal.render.base import LEFT, Tabular, is_number
 from ngramdb.cli.terminal.render.cells import LOOKED_AT, Cell, cut, encodable, make_cells
 from ngramdb.cli.terminal.render.fitting import (
@@ -31,9 +32,8 @@ from ngramdb.cli.terminal.render.fitting import (
     without_spare_of_versions,
 )
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.cli.terminal.wrapping import plan_lines
-from ngramdb.executor.results.facts import facts
-from ngramdb.visible import visible
+from ngramdb.executor.results.result_summary import facts
+from ngramdb.terminal_escapes import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
 PROSE = frozenset({"description", "problem"})

@@ -19,9 +19,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from weakref import WeakSet
 
-from ngramdb import forks
+from ngramdb import fork_safety
 from ngramdb._cext.base.descriptors import Descriptor
-from ngramdb.engine.storage.directory.mapping import map_file
+from ngramdb.engine.storage.directory.folders import map_file
 from ngramdb.engine.storage.directory.object_store import REQUESTS, ObjectStore
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.interrupts import Deferred, holding
@@ -58,7 +58,7 @@ class BlockCache:
         self.folder = default_folder() if folder is None else folder
         self.limit: Callable[[], int] = lambda: DEFAULT_CACHE_LIMIT
         self._open: WeakSet[CachedFile] = WeakSet()
-        self._lock = forks.lock()
+        self._lock = fork_safety.lock()
         self._n_new = 0  # bytes since the folder was last measured
 
     def open(self, store: ObjectStore, name: str, size: int, tag: str) -> CachedFile:
@@ -134,7 +134,7 @@ class CachedFile:
         self._cache = cache
         self._store = store
         self._name = name
-        self._lock = forks.lock()
+        self._lock = fork_safety.lock()
         n_units = -(-size // UNIT)
         with Deferred():
             self._file = Descriptor(os.open(path + _DATA, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

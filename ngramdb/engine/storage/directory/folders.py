@@ -7,9 +7,13 @@ by a link at that very moment. The database's own folder may be reached through 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
+import sys
+from collections.abc import Callable
+from functools import cache
 from types import TracebackType
 
 from ngramdb._cext.base.descriptors import Descriptor
@@ -83,3 +87,59 @@ def _require_folder(status: os.stat_result, path: str) -> None:
         raise OSError(errno.ELOOP, f"its folder {name} is a symbolic link, which is not followed", path)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, f"{name} is not a folder", path)
+
+
+# ---- Read-only maps of files that hold no file descriptor.
+
+
+# Files with fewer are read in a few pieces, whatever the pieces are.
+_FEWEST_BYTES = 1 << 20
+
+
+def map_file(fd: int, n_bytes: int) -> memoryview:
+    """The first `n_bytes` bytes of an open file, mapped; the descriptor may be closed at once.
+
+    The view keeps the map alive and the map the file, even one that has been removed meanwhile.
+
+    Parameters - n_bytes : at least 1, and no more than the file has
+    Raises OSError: the system refuses, say for want of address space
+    """
+    if sys.platform == "win32":
+        import mmap
+
+        return memoryview(mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ))
+
+    from ngramdb._cext.base import pages
+
+    mapped = memoryview(pages.FileMap(fd, n_bytes))
+    if n_bytes >= _FEWEST_BYTES:  # a wish: whether it is heard does not matter
+        pages.advise(mapped, "at random")
+    return mapped
+
+
+# ---- Asking the system to begin writing a file to the disk while more of it is made.
+
+
+# SYNC_FILE_RANGE_WRITE of sync_file_range(2): begin to write what is not being written yet.
+_BEGIN_WRITING = 2
+
+
+def begin_writing(fd: int, start: int, n_bytes: int) -> None:
+    """Bytes start … start + n_bytes - 1 of a file, which have been written to it, may go to the disk."""
+    call = _sync_file_range()
+    if call is not None:
+        call(fd, start, n_bytes, _BEGIN_WRITING)
+
+
+@cache
+def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
+    # Offsets are 64 bits wide there, and a long on 64-bit machines only.
+    if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) < 8:
+        return None
+    try:
+        call = ctypes.CDLL(None).sync_file_range
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_long, ctypes.c_long, ctypes.c_uint)
+    call.restype = ctypes.c_int
+    return call

@@ -8,7 +8,7 @@ import os
 import threading
 from weakref import WeakValueDictionary
 
-from ngramdb import forks, interrupts
+from ngramdb import fork_safety, interrupts
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.errors import LockedError
 
@@ -74,8 +74,8 @@ class MemoryDirectory(Directory):
         # Who holds which file.
         self._holds: WeakValueDictionary[int, _Hold] = WeakValueDictionary()
         self._boot = os.urandom(16).hex()
-        self._guard = forks.lock()
-        self._writer = forks.lock()
+        self._guard = fork_safety.lock()
+        self._writer = fork_safety.lock()
 
     @property
     def description(self) -> str:

@@ -19,13 +19,11 @@ from functools import cache
 
 from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.storage.directory.folders import Folder, make_folder
-from ngramdb.engine.storage.directory.mapping import map_file
-from ngramdb.engine.storage.directory.writeback import begin_writing
+from ngramdb.engine.storage.directory.folders import Folder, begin_writing, make_folder, map_file
 from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import Deferred
-from ngramdb.opening import NO_FOLLOW, open_regular
+from ngramdb.regular_files import NO_FOLLOW, open_regular
 from ngramdb.segments.container import Ahead, Scratch
 
 if sys.platform != "win32":

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from ngramdb import forks, interrupts
+from ngramdb import fork_safety, interrupts
 from ngramdb.engine.storage.directory import block_cache
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.block_cache import BlockCache, CachedFile
@@ -56,7 +56,7 @@ class RemoteDirectory(Directory):
         self._listed: builtins.list[str] | None = None
         # Files that have no name in the store before they are published.
         self._held: dict[str, bytes] = {}
-        self._writer = forks.lock()
+        self._writer = fork_safety.lock()
         self._is_conditional = False
         self._is_made = False
 

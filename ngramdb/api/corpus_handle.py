@@ -1,0 +1,251 @@
+"""What the verbs of a corpus stand on: the database's newest version of it, and n-grams bound to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
+from ngramdb.lazy import lazy_module
+from ngramdb.lm.sentences import is_cut
+
+if TYPE_CHECKING:
+    from ngramdb.api import parsing, statements
+    from ngramdb.api import session as sessions
+    from ngramdb.api.arguments import to_ast
+    from ngramdb.api.database import Database
+    from ngramdb.api.session import DatabaseSession
+    from ngramdb.api.snapshot import Snapshot
+    from ngramdb.api.verbs import python_warnings
+    from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.executor.results.result import Result
+    from ngramdb.interrupts import Interrupt
+    from ngramdb.language import ast
+    from ngramdb.planner import binder as binders
+    from ngramdb.planner import grams, parameters, planner
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner.binder import Binder
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
+    from ngramdb.planner.source import IntArray
+else:
+    sessions = lazy_module("ngramdb.api.session")
+    statements = lazy_module("ngramdb.api.statements")
+    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
+    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
+    parsing = lazy_module("ngramdb.api.parsing")
+    binders = lazy_module("ngramdb.planner.binder")
+    grams = lazy_module("ngramdb.planner.grams")
+    plans = lazy_module("ngramdb.planner.plan")
+    ast = lazy_module("ngramdb.language.ast")
+    parameters = lazy_module("ngramdb.planner.parameters")
+    planner = lazy_module("ngramdb.planner.planner")
+
+
+class _Unread:
+    """In the place of a snapshot of which nothing has been read."""
+
+    is_past = True
+
+
+class _Gone:
+    """In the place of what was read of a corpus that is no longer there, so that its version is let go."""
+
+    is_past = True
+
+    def __init__(self, error: NgramdbError) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise self._error.with_traceback(None)
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise self._error.with_traceback(None)
+
+
+class BoundCorpus:
+    """A corpus's name and database, and what is asked most of its newest version, ready at hand.
+
+    Attributes
+    ----------
+    view, snapshot : the corpus and the version that the functions below read
+    count, prob, dist : the kernel's; `prob` is None where a separator cuts documents into sentences, since
+        models then say what a context is
+    encode : the tokenizer's
+    """
+
+    #: The conditions of the parts that this is a part of, outermost first, each with its parameters.
+    conditions: tuple[tuple[str, ParameterValues], ...] = ()
+    view: CorpusView
+    count: Callable[[Any], int]
+
+    def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
+        """`at_once`: whether the corpus is opened now, or by the first question."""
+        self.name = name
+        self.database = database
+        self.snapshot: Snapshot | _Unread = _Unread()
+        if at_once:
+            self.rebind()
+        database.register(self)
+
+    def follow(self) -> None:
+        """Read the newest version from now on; none where it has no such corpus or the database is closed."""
+        if isinstance(self.snapshot, _Unread):
+            return
+        try:
+            self._bind_to(self.database.snapshot)
+        except QueryCancelled:
+            raise
+        except NgramdbError as error:  # each question asks for the corpus anew, and says so
+            gone: Any = _Gone(error.with_traceback(None))
+            self.snapshot = self.view = self.count = self.prob = self.dist = self.encode = gone
+
+    def rebind(self) -> CorpusView:
+        """Read the newest version from now on; raises if the database is closed or has no such corpus."""
+        if self.database.settings.auto_refresh:
+            self.database.refresh()
+        return self._bind_to(self.database.snapshot)
+
+    def _bind_to(self, snapshot: Snapshot) -> CorpusView:
+        if snapshot is self.snapshot:
+            return self.view
+        view = self.opened(snapshot)
+        self.count = view.index.count
+        self.prob = None if is_cut(view) else view.index.prob
+        self.dist = view.index.dist
+        self.encode = view.tokenizer.encode
+        self.view = view
+        # Last, since the array verbs take it as the sign that all the others are there.
+        self.snapshot = snapshot
+        return view
+
+    def opened(self, snapshot: Snapshot) -> CorpusView:
+        """The corpus at a version."""
+        return snapshot.view(self.name)
+
+    def check_whole(self, verb: str) -> None:
+        """Raise NotSupportedError if this is only a part of a corpus: what a verb that changes it asks."""
+
+    def name_of(self, other: BoundCorpus, verb: str) -> str:
+        """The name of another whole corpus of this database, which a verb takes.
+
+        Raises InvalidArgument for one of another database, NotSupportedError for a part of one.
+        """
+        other.check_whole(verb)
+        if not self.database.is_same(other.database):
+            raise InvalidArgument(
+                f"{verb} takes a corpus of the same database, and this {other.name} is one of another; load "
+                "its documents into this database first"
+            )
+        return other.name
+
+    def current(self) -> CorpusView:
+        """The corpus at the newest version."""
+        if self.snapshot.is_past:
+            return self.rebind()
+        return self.view
+
+    # ---- n-grams ----------------------------------------------------------------------------------------
+
+    def refuse(self, ngram: Any, cause: Exception) -> NoReturn:
+        """Explain what is wrong with an n-gram that the kernel would not take."""
+        grams.bind_gram(ngram, self.current().tokenizer)
+        raise cause
+
+    def gram(self, ngram: Any) -> Gram:
+        """An n-gram from text or token ids."""
+        return grams.bind_gram(ngram, self.view.tokenizer)
+
+    def ids(self, ngram: Any) -> IntArray:
+        """The ids of an n-gram."""
+        return self.gram(ngram).ids
+
+    def passage(self, text: Any) -> IntArray:
+        """The ids of a text (or token ids) that is read token by token, and may have none."""
+        if isinstance(text, str):
+            python_warnings.warn_of(self.view, text)
+        return grams.bind_text(text, self.view.tokenizer).ids
+
+    def encode_ngram(self, text: str) -> IntArray:
+        """The ids of one n-gram's text among many."""
+        ids = self.encode(text)
+        return ids if len(ids) else self.ids(text)
+
+    # ---- plans ------------------------------------------------------------------------------------------
+
+    def work(self) -> Interrupt:
+        """The token of a piece of work, to be entered while it is done."""
+        return self.database.work()
+
+    def session(self) -> DatabaseSession:
+        """The database at its newest version, as planner and executor use it."""
+        return sessions.DatabaseSession(self.database, self.database.snapshot)
+
+    def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
+        """The plan of a statement about this corpus, made by hand; its condition as text."""
+        self.current()
+        condition, binder = self._parsed(where, params)
+        return binder.bind(to_ast.about(tree, self.name, condition))
+
+    def bind_text(self, text: str, params: ParameterValues = None) -> Plan:
+        """The plan of one statement as text."""
+        self.current()
+        statements, placeholders = parsing.parsed(text)
+        values = parameters.Parameters(placeholders, params, text)
+        return binders.Binder(self.session(), values, text).bind(statements[0])
+
+    def copying(self, name: str, if_not_exists: bool) -> Plan:
+        """The plan of a new corpus with all documents of this one."""
+        return plans.CopyDocuments(name, self.bind(ast.Docs()), if_not_exists)
+
+    def condition(
+        self, where: str | None, params: ParameterValues, view: CorpusView
+    ) -> tuple[DocExpr, tuple[Noted, ...]]:
+        """A condition on documents as text, bound to the corpus, and its phrases; None means all of them."""
+        tree, binder = self._parsed(where, params)
+        return binder.condition(tree, view), tuple(binder.phrases)
+
+    def _parsed(self, where: str | None, params: ParameterValues) -> tuple[ast.Condition | None, Binder]:
+        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
+        values = parameters.Parameters(placeholders, params, where)
+        return tree, binders.Binder(self.session(), values, where)
+
+    def documents(
+        self, where: str | None, params: ParameterValues, view: CorpusView
+    ) -> tuple[DocExpr, tuple[Noted, ...]]:
+        """The same where documents are all that is asked for: half of it may have been planned before."""
+        if where is not None and not self.database.settings.disabled_rules:
+            _, placeholders, template = parsing.parsed_condition(where)
+            if template is not None:
+                found = template.filled(parameters.Parameters(placeholders, params, where))
+                if found is not None:
+                    return found, ()
+        return self.condition(where, params, view)
+
+    def optimized(self, logical: Plan) -> Plan:
+        """The plan as it is run."""
+        return planner.optimize(logical, self.database.settings.disabled_rules, estimated=False)[0]
+
+    def ask(
+        self, tree: Any, where: str | None, params: ParameterValues, work: Interrupt | None = None
+    ) -> Result:
+        """Bind the tree of a statement and run it as one piece of work, or as the rest of `work`."""
+        work = self.work() if work is None else work
+        with work:
+            logical = self.bind(tree, where, params)
+        return self.run(logical, work)
+
+    def run(self, logical: Plan, work: Interrupt | None = None) -> Result:
+        """Return a plan's answer, and warn of its cautions; it continues `work` if that is given."""
+        work = self.work() if work is None else work
+        with work:
+            plan = self.optimized(logical)
+        result = statements.answer(self.database, plan, work)
+        if result.cautions:
+            python_warnings.warn(result.cautions)
+        return result
+
+    def number(self, logical: Plan) -> int:
+        """The one number that a plan answers with."""
+        row = self.run(logical).fetchone()
+        return int(row[0]) if row else 0

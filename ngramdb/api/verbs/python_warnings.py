@@ -1,0 +1,142 @@
+"""Warnings of the Python verbs: what statements say in a note of their result."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngramdb.api.results import Places, StoredDocument
+from ngramdb.errors import InvalidArgument
+from ngramdb.executor.kwic.concordance import lines_of
+from ngramdb.executor.questions.document_columns import document_text
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.planner import cautions, grams
+    from ngramdb.planner import plan as plans
+else:
+    cautions = lazy_module("ngramdb.planner.cautions")
+    grams = lazy_module("ngramdb.planner.grams")
+    plans = lazy_module("ngramdb.planner.plan")
+
+
+PACKAGE = __name__.partition(".")[0]
+
+# Of many n-grams that occur nowhere: how many are examined, and how many are named.
+MOST_LOOKED_AT = 1000
+MOST_NAMED = 3
+
+
+#: Where warnings go that are for a client elsewhere: their messages, and the names of their categories.
+_collected: ContextVar[list[tuple[str, str]] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected(into: list[tuple[str, str]]) -> Iterator[None]:
+    """Put the warnings of this thread into a list, for a service to send."""
+    token = _collected.set(into)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
+def warn(said: Iterable[Any]) -> None:
+    """Warn the caller of ngramdb. Python shows equal warnings from one place once."""
+    into = _collected.get()
+    for item in said:
+        if into is not None:
+            into.append((item.message, item.category.__name__))
+        else:
+            warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
+
+
+def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:
+    """Warn of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
+
+    `before` is text or token ids.
+    """
+    phrase = _phrase(view, text, matched, before)
+    found = None if phrase is None else cautions.caution_of(phrase)
+    if found is not None:
+        warn((found,))
+
+
+def warn_of_many(
+    view: CorpusView, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
+) -> None:
+    """Warn of those texts, among many, at these places, that occur nowhere because of their tokens."""
+    for n_looked_at, place in enumerate(places):
+        if n_looked_at == MOST_LOOKED_AT:
+            break
+        before = None if befores is None else befores[place]
+        phrase = _phrase(view, texts[place], None, before)
+        found = None if phrase is None else cautions.caution_of(phrase)
+        if found is not None:
+            message = f"n-gram {place} (counted from 0), perhaps among others: {found.message}"
+            warn((found._replace(message=message),))
+            return
+
+
+def _phrase(view: CorpusView, text: Any, matched: str | None, before: Any) -> plans.Phrase | None:
+    if not isinstance(text, str) and not isinstance(before, str):
+        return None
+    kind = view.tokenizer.kind
+    context = None if before is None else grams.bind_text(before, view.tokenizer)
+    if not isinstance(text, str):
+        if context is None or context.text is None:
+            return None
+        text, context = context.text, None
+    if not plans.may_mislead(text, kind):
+        return None
+    return plans.Phrase(
+        view, grams.bind_text(text, view.tokenizer), matched, context, is_pattern=bool(matched)
+    )
+
+
+def _frames_of_ours() -> int:
+    """How many frames the innermost caller outside of the package is away from `warn`, from 1."""
+    n, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        n, frame = n + 1, frame.f_back
+    return n
+
+
+# ---- Single documents and occurrences, as Python takes them: `Corpus.document`, `Corpus.occurrences`.
+
+
+def document(view: Any, doc_id: int) -> StoredDocument:
+    """The document with an id. Raises InvalidArgument where the corpus has none."""
+    if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
+        raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
+    for i, segment in enumerate(view.segments):
+        number = segment.local_of(int(doc_id))
+        if number is None or np.isin(number, view.removed(i)):
+            continue
+        return StoredDocument(
+            int(doc_id),
+            document_text(segment, number, view.tokenizer),
+            segment.metadata.row(number),
+            segment.document(number).astype(np.int64),
+        )
+    raise InvalidArgument(f"{view.entry.name} has no document with the id {doc_id}")
+
+
+def occurrences(plan: Any) -> Places:
+    """Where the occurrences of a concordance (its plan) are, by document and position."""
+    found: list[tuple[Any, ...]] = []
+    for part in lines_of(plan):
+        documents, starts, _ = part.places()
+        at = part.occurrences
+        lengths = at.stops.astype(np.int64) - at.starts
+        found.append((part.segment.doc_ids(documents), starts, lengths))
+    none = np.empty(0, dtype=np.int64)
+    columns = zip(*found, strict=True) if found else ((), (), ())
+    return Places(*(np.concatenate((none, *column)) for column in columns))

@@ -1,0 +1,287 @@
+"""Evaluating occurrence expressions on one segment: how many, in which documents, at which positions.
+
+Documents come first where they are few, occurrences where these are; near one another, the rarest operand is
+located and the text around it is read. Exact counts decide, which cost a search each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.joins import documents_covered, values_within, windows_with
+from ngramdb.conditions.disjunction import are_apart
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.occurrences import Finder, Occurrences, Positions, Windows, distinct, limited, summed
+from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.interruptible_sort import counted, order_of
+from ngramdb.planner import choices
+from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
+from ngramdb.planner.plan_meter import PlanMeter
+from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.types import Docs
+
+Counts = tuple[Docs, NDArray[np.int64]]
+
+
+class DocumentConditions(choices.Sizes, Protocol):
+    """What evaluates conditions on the segment's documents."""
+
+    def evaluate(self, expr: DocExpr, /) -> DocSet: ...
+    def restrict(self, expr: DocExpr, candidates: Docs, /) -> Docs: ...
+
+
+class Expressions:
+    """Evaluates occurrence expressions. `within` limits any of them to some documents; None means all."""
+
+    def __init__(
+        self, finder: Finder, conditions: DocumentConditions, meter: PlanMeter | None, tokenizer: Tokenizer
+    ) -> None:
+        self._finder = finder
+        self._tokenizer = tokenizer
+        self._apart: dict[int, bool] = {}
+        self._conditions = conditions
+        self._meter = meter
+
+    def bound(self, expr: Occurring) -> int:
+        """At most how many occurrences there are. Cost: a search per n-gram, the first time."""
+        return choices.bound(expr, self._conditions)
+
+    def keep_cuts(self) -> None:
+        """Have all occurrences say which part of their tokens they are (`Occurrences.cuts`)."""
+        self._finder.cutting = True
+
+    # ---- how many ---------------------------------------------------------------------------------------
+
+    def total(self, expr: Occurring, within: DocSet | None = None) -> int:
+        """How many occurrences there are."""
+        if self._meter is None:
+            return self._total(expr, within)
+        with self._meter.timed(expr) as actual:
+            found = self._total(expr, within)
+            actual.rows += found
+        return found
+
+    def _total(self, expr: Occurring, within: DocSet | None) -> int:
+        whole = within is None or (within.negated and not len(within.docs))
+        if isinstance(expr, OccurrencesOf) and whole:
+            return self._finder.count(expr.pattern)
+        if isinstance(expr, AnyOf):
+            if self._are_apart(expr):
+                return sum(self.total(operand, within) for operand in expr.operands)
+            return len(self._occurrences(expr, within, None))
+        if isinstance(expr, InDocs):
+            found = self._in_documents(expr, within)
+            if expr.difference and found.negated and self.bound(expr.what):
+                left_out = DocSet(found.docs, found.n_documents)
+                return self.total(expr.what) - self._left_out(expr.what, left_out)
+            return self._sum(expr.what, found)
+        return self._sum(expr, within)
+
+    def _left_out(self, expr: Occurring, documents: DocSet) -> int:
+        """The occurrences that are subtracted from all."""
+        if self._meter is None:
+            return self._total(expr, documents)
+        with self._meter.aside():
+            return self._total(expr, documents)
+
+    def _sum(self, expr: Occurring, within: DocSet | None) -> int:
+        if isinstance(expr, NearTo):
+            return len(self.occurrences(expr, within))
+        return int(self.counts(expr, within)[1].sum())
+
+    def counts(self, expr: Occurring, within: DocSet | None = None) -> Counts:
+        """Documents with occurrences, ascending, and how many: (k,) uint32 and (k,) int64."""
+        if self._meter is None:
+            return self._counts(expr, within)
+        with self._meter.timed(expr) as actual:
+            found = self._counts(expr, within)
+            actual.rows += int(found[1].sum())
+        return found
+
+    def _counts(self, expr: Occurring, within: DocSet | None) -> Counts:
+        if isinstance(expr, OccurrencesOf):
+            return self._finder.counts(expr.pattern, within)
+        if isinstance(expr, AnyOf):
+            if not self._are_apart(expr):
+                return self._counted(self._occurrences(expr, within, None))
+            parts = [self.counts(operand, within) for operand in expr.operands]
+            return summed([docs for docs, _ in parts], [counts for _, counts in parts])
+        if isinstance(expr, InDocs):
+            if self._occurrences_first(expr):
+                docs, counts = self.counts(expr.what, within)
+                kept = self._conditions.restrict(expr.docs, docs)
+                return limited(docs, counts, DocSet(kept, self._finder.n_documents))
+            return self.counts(expr.what, self._documents_first(expr, within))
+        return self._counted(self._occurrences(expr, within, None))
+
+    def _counted(self, found: Occurrences) -> Counts:
+        return counted(self._finder.documents_at(found))
+
+    def _are_apart(self, expr: AnyOf) -> bool:
+        """Whether counts of the alternatives add."""
+        apart = self._apart.get(id(expr))
+        if apart is None:
+            apart = self._apart[id(expr)] = are_apart(expr.operands, self._tokenizer)
+        return apart
+
+    # ---- in documents -----------------------------------------------------------------------------------
+
+    def documents(self, expr: Occurring) -> Docs:
+        """The documents with an occurrence: (k,) uint32, ascending."""
+        if isinstance(expr, OccurrencesOf):
+            return self._finder.documents(expr.pattern)
+        if isinstance(expr, AnyOf):
+            return reduce(unite, map(self.documents, expr.operands))
+        return self.counts(expr)[0]
+
+    def _occurrences_first(self, expr: InDocs) -> bool:
+        path = choices.in_docs_path(expr, self._conditions)
+        if self._meter is not None:
+            self._meter.note(expr, path)
+        return path == choices.OCCURRENCES_FIRST
+
+    def _in_documents(self, expr: InDocs, within: DocSet | None) -> DocSet:
+        """The documents of an InDocs, or, where these are more to find, just those that have occurrences."""
+        if self._occurrences_first(expr):
+            docs = self.documents(expr.what)
+            if within is not None:
+                docs = (DocSet(docs, self._finder.n_documents) & within).docs
+            return DocSet(self._conditions.restrict(expr.docs, docs), self._finder.n_documents)
+        return self._documents_first(expr, within)
+
+    def _documents_first(self, expr: InDocs, within: DocSet | None) -> DocSet:
+        found = self._conditions.evaluate(expr.docs)
+        return found if within is None else found & within
+
+    # ---- where ------------------------------------------------------------------------------------------
+
+    def occurrences(
+        self, expr: Occurring, within: DocSet | None = None, windows: Windows | None = None
+    ) -> Occurrences:
+        """The occurrences, those that start in the windows if any are given."""
+        if self._meter is None:
+            return self._occurrences(expr, within, windows)
+        with self._meter.timed(expr) as actual:
+            found = self._occurrences(expr, within, windows)
+            actual.rows += len(found)
+        return found
+
+    def _occurrences(self, expr: Occurring, within: DocSet | None, windows: Windows | None) -> Occurrences:
+        if isinstance(expr, OccurrencesOf):
+            if windows is None:
+                return self._finder.within(expr.pattern, within)
+            return self._finder.limited(self._finder.occurrences(expr.pattern, windows), within)
+        if isinstance(expr, AnyOf):
+            self._finder.cutting = True
+            return distinct([self.occurrences(operand, within, windows) for operand in expr.operands])
+        if isinstance(expr, InDocs):
+            return self.occurrences(expr.what, self._in_documents(expr, within), windows)
+        if isinstance(expr, NearTo):
+            found = self._near(expr, within)
+            return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
+        return Occurrences.none()
+
+    def _near(self, expr: NearTo, within: DocSet | None) -> Occurrences:
+        if any(not self.bound(other) for other in (expr.what, *expr.others)):
+            return Occurrences.none()
+        operands = (expr.what, *expr.others, *expr.apart)
+        order = choices.near_order_of(expr, self._conditions)
+        if self._meter is not None:
+            self._meter.order(expr, order)
+        found = self._inside(self.occurrences(operands[order[0]], within), expr.tokens)
+        for i in order[1:]:
+            if i == 0:
+                # The first operand is looked for only in what starts near the seed; so the seed is done.
+                found = self._around(found, expr.what, within, expr.tokens)
+            else:
+                near = self._is_near(found, operands[i], within, expr.tokens)
+                found = found[near if i <= len(expr.others) else ~near]
+        return found
+
+    def _around(
+        self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int | None
+    ) -> Occurrences:
+        """The occurrences of an expression that start near one of the seed's."""
+        lo, hi = self._windows(seed, tokens)
+        return self._inside(self.occurrences(expr, within, Windows.around(lo, hi)), tokens)
+
+    def _windows(self, found: Occurrences, tokens: int | None) -> tuple[Positions, Positions]:
+        """What is near each occurrence: so many tokens on either side, or its sentence."""
+        if tokens is None:
+            return self._finder.sentences_of(found)
+        return self._finder.windows_around(found.starts, tokens, tokens)
+
+    def _inside(self, found: Occurrences, tokens: int | None) -> Occurrences:
+        """Those of the occurrences that do not leave their sentence, where this is asked for."""
+        return found if tokens is not None else found[found.stops <= self._finder.sentences_of(found)[1]]
+
+    def _is_near(
+        self, found: Occurrences, other: Occurring, within: DocSet | None, tokens: int | None
+    ) -> NDArray[np.bool_]:
+        """Which of the occurrences have one of the other near them."""
+        if not len(found):
+            return np.empty(0, dtype=np.bool_)
+        lo, hi = self._windows(found, tokens)
+        near = self._inside(self.occurrences(other, within, Windows.around(lo, hi)), tokens)
+        return np.asarray(windows_with(near.starts, lo, hi))
+
+    # ---- documents whose operands are near each other ---------------------------------------------------
+
+    def nearby(self, expr: Nearby, candidates: Docs | None) -> Docs:
+        """The documents of a Nearby, of all or among candidates."""
+        within = None if candidates is None else DocSet(candidates, self._finder.n_documents)
+        order = choices.order_of(expr, self._conditions).numbers
+        if self._meter is not None:
+            self._meter.order(expr, order)
+        operands = [expr.operands[i] for i in order]
+        lists = [self._inside(self.occurrences(operands[0], within), expr.tokens)]
+        for operand in operands[1:]:
+            if not len(lists[0]):
+                return np.empty(0, dtype=np.uint32)
+            lists.append(self._around(lists[0], operand, within, expr.tokens))
+        return self._covered(lists, expr.tokens)
+
+    def _covered(self, lists: list[Occurrences], tokens: int | None) -> Docs:
+        if tokens is None:  # those of one sentence are no tokens apart
+            values = np.concatenate([self._finder.sentences_of(found)[0] for found in lists])
+        else:
+            values = np.concatenate([found.starts for found in lists])
+        numbers = np.repeat(np.arange(len(lists), dtype=np.uint32), [len(found) for found in lists])
+        order = order_of(values)
+        values, numbers = values[order], numbers[order]
+        documents = self._finder.documents_at_positions(values)
+        return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens or 0))
+
+
+# ---- Token ids that an index gave and the vocabulary lacks: the fault of a file, not of the question.
+
+
+@contextmanager
+def from_files(tokenizer: Tokenizer, segments: Sequence[Segment]) -> Iterator[None]:
+    """Where ids that come from segments are turned into text.
+
+    Raises CorruptionError in place of InvalidArgument, where a segment has an id beyond the vocabulary.
+    Cost: nothing; after an error a pass over the segments' tokens.
+    """
+    try:
+        yield
+    except InvalidArgument as error:
+        n_vocabulary = tokenizer.n_vocabulary
+        for segment in segments:
+            largest = segment.largest_id()
+            if largest >= n_vocabulary:
+                raise CorruptionError(
+                    f"segment {segment.path} is damaged: it has the token id {largest}, and the vocabulary "
+                    f"{n_vocabulary} ids; restore the file from a backup, or load its documents again",
+                    path=segment.path,
+                    expected=f"an id below {n_vocabulary}",
+                    found=largest,
+                ) from error
+        raise

@@ -1,0 +1,252 @@
+"""A field's values for a segment's documents: from typed columns, and, beyond them, from JSON.
+
+A value is what `planner.plan.predicates` speaks about, whatever column holds it, so that answers don't depend
+on how documents fell into segments. `doc_id` and `length` are fields without a column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.errors import CorruptionError
+from ngramdb.planner.source import Segment
+from ngramdb.segments.metadata_columns import JSON, import_pandas
+from ngramdb.types import Docs
+
+Mask = NDArray[np.bool_]
+
+# Values converted between two interrupt checks.
+CHECK_VALUES = 8192
+
+DOC_ID, LENGTH = "doc_id", "length"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Values that are numbers throughout: `values` is int64 or float64, `missing` a mask."""
+
+    values: NDArray[np.int64] | NDArray[np.float64]
+    missing: Mask
+
+    def __len__(self) -> int:
+        return len(self.missing)
+
+
+@dataclass(frozen=True)
+class Strings:
+    """Strings as a pyarrow array or chunked array, null where missing; may be dictionary-encoded."""
+
+    values: Any
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Lists of scalars: the elements of all, and which of the documents (by place) each belongs to."""
+
+    elements: Numbers | Strings | Objects
+    owners: NDArray[np.int64]
+    missing: Mask
+
+    def __len__(self) -> int:
+        return len(self.missing)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Any values, as Python has them; None where missing."""
+
+    values: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+Values = Numbers | Strings | Lists | Objects
+
+
+class FieldReader:
+    """Reads fields of one segment."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._lengths: NDArray[np.int64] | None = None
+        self._rest: list[Any] | None = None
+
+    def read(self, path: str, own: bool, docs: Docs | None) -> Values:
+        """The values of these documents (ascending; None: all), in their order.
+
+        Cost: nothing that is copied but for single documents; columns of JSON are parsed, 1 µs a value.
+        """
+        if own:
+            numbers = self._doc_ids(docs) if path == DOC_ID else self._read_lengths(docs)
+            return Numbers(numbers, np.zeros(len(numbers), dtype=np.bool_))
+        import_pandas()
+        metadata = self._segment.metadata
+        type_name = metadata.fields().get(path)
+        if type_name is None:
+            return self._from_rest(path, docs)
+        column = metadata.column(path)
+        if docs is not None:
+            column = column.take(_arrow().array(docs))
+        with self._readable():
+            return _values(column, type_name)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Text in a column of JSON that is not JSON is damage."""
+        try:
+            yield
+        except (ValueError, AttributeError, RecursionError) as error:
+            path = self._segment.path
+            raise CorruptionError(f"{path}: damaged metadata: {error}", path=path) from error
+
+    def _doc_ids(self, docs: Docs | None) -> NDArray[np.int64]:
+        every = np.arange(self._segment.n_documents, dtype=np.uint32) if docs is None else docs
+        return self._segment.doc_ids(every)
+
+    def _read_lengths(self, docs: Docs | None) -> NDArray[np.int64]:
+        if self._lengths is None:
+            every = np.arange(self._segment.n_documents, dtype=np.uint32)
+            starts, stops = self._segment.index.document_bounds(every)
+            self._lengths = stops.astype(np.int64) - starts
+        return self._lengths if docs is None else self._lengths[docs]
+
+    def _from_rest(self, path: str, docs: Docs | None) -> Values:
+        """The values of a field that has no column here: those of documents with very many fields."""
+        n = self._segment.n_documents if docs is None else len(docs)
+        rest = self._segment.metadata.rest()
+        if rest is None:
+            return Objects([None] * n)
+        if docs is not None:
+            rest = rest.take(_arrow().array(docs))
+        with self._readable():
+            return Objects([None if row is None else row.get(path) for row in _parsed(rest)])
+
+
+def _arrow() -> Any:
+    # Takes longer to import than a question without metadata to answer.
+    import pyarrow
+
+    return pyarrow
+
+
+def _parsed(column: Any) -> list[Any]:
+    values: list[Any] = []
+    for start in range(0, len(column), CHECK_VALUES):
+        interrupts.check()
+        texts = column.slice(start, CHECK_VALUES).to_pylist()
+        values.extend(None if text is None else json.loads(text) for text in texts)
+    return values
+
+
+def _values(column: Any, type_name: str) -> Values:
+    if type_name in ("int64", "float64"):
+        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        filled = column.fill_null(0) if column.null_count else column
+        numbers = filled.to_numpy()
+        return Numbers(numbers, np.zeros(len(numbers), dtype=np.bool_) if missing is None else missing)
+    if type_name == "string":
+        return Strings(column)
+    if type_name.startswith("list<"):
+        return _lists(column, type_name[5:-1])
+    if type_name == JSON:
+        return Objects(_parsed(column))
+    return Objects(column.to_pylist())
+
+
+def _lists(column: Any, type_name: str) -> Values:
+    if type_name not in ("int64", "float64", "string"):
+        return Objects(column.to_pylist())
+    joined = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    lengths = joined.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    missing = joined.is_null().to_numpy(zero_copy_only=False)
+    elements = _values(joined.flatten(), type_name)
+    assert isinstance(elements, (Numbers, Strings))
+    return Lists(elements, np.repeat(np.arange(len(joined)), lengths), missing)
+
+
+# ---- codes ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Values by number: `codes[i]` is the place in `values` of value i, -1 where it is missing.
+
+    codes : (n,) int64
+    values : distinct values in no order; a value may stand twice (1 and 1.0)
+    """
+
+    codes: NDArray[np.int64]
+    values: list[Any]
+
+
+def encoded(values: Values) -> Codes:
+    """Values by numbers, for grouping and ordering."""
+    if isinstance(values, Numbers):
+        distinct, codes = np.unique(values.values + 0, return_inverse=True)  # -0.0 is shown as 0.0
+        codes = codes.astype(np.int64, copy=False).reshape(-1)
+        return Codes(np.where(values.missing, -1, codes), distinct.tolist())
+    if isinstance(values, Strings):
+        encoded = values.values
+        if not _arrow().types.is_dictionary(encoded.type):
+            encoded = encoded.dictionary_encode()
+        if hasattr(encoded, "unify_dictionaries"):
+            encoded = encoded.unify_dictionaries().combine_chunks()
+        if hasattr(encoded, "num_chunks"):
+            encoded = _arrow().concat_arrays(encoded.chunks) if encoded.num_chunks else encoded
+        codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        return Codes(codes, encoded.dictionary.to_pylist())
+    listed = values.values if isinstance(values, Objects) else _as_lists(values)
+    found: dict[Any, int] = {}
+    distinct_values: list[Any] = []
+    codes = np.full(len(listed), -1, dtype=np.int64)
+    for i, value in enumerate(listed):
+        if i % CHECK_VALUES == 0:
+            interrupts.check()
+        if value is None:
+            continue
+        key = identity(value)
+        code = found.get(key)
+        if code is None:
+            code = found[key] = len(distinct_values)
+            distinct_values.append(0.0 if value == 0 and type(value) is float else value)
+        codes[i] = code
+    return Codes(codes, distinct_values)
+
+
+def _as_lists(values: Lists) -> list[Any]:
+    listed: list[Any] = [None if missing else [] for missing in values.missing.tolist()]
+    elements = values.elements
+    if isinstance(elements, Numbers):
+        pairs = zip(elements.values.tolist(), elements.missing.tolist(), strict=True)
+        items = [None if gone else item for item, gone in pairs]
+    else:
+        items = elements.values if isinstance(elements, Objects) else elements.values.to_pylist()
+    for owner, item in zip(values.owners.tolist(), items, strict=True):
+        listed[owner].append(item)
+    return listed
+
+
+# Kinds of values in the order in which ORDER BY has them; NULL comes last, whichever way.
+_RANKS = {bool: 0, int: 1, float: 1, str: 2, list: 3, dict: 4}
+
+
+def identity(value: Any) -> tuple[float, Any]:
+    """What distinguishes values and orders them: 1 is 1.0 but not TRUE, and NaN is one value."""
+    rank = _RANKS[type(value)]
+    if rank >= 3:
+        return rank, json.dumps(value, sort_keys=True)
+    if isinstance(value, float) and value != value:
+        return rank + 0.5, 0  # after all numbers, as DuckDB has it
+    return rank, value

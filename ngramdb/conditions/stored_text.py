@@ -1,0 +1,359 @@
+"""Strings looked for in the stored texts of documents, and the tokens that they stand in.
+
+For tokenizers whose tokens do not spell the text. Under `words` the tokens of a document, in order and
+without gaps, spell its text without white space, so that the token at a place in the text is found by
+counting. Others say where their tokens stand (`Tokenizer.places`) when the text is tokenized again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.corpus.token_patterns import Matcher
+from ngramdb._cext.text.words import Vocabulary
+from ngramdb.conditions.text_search import Sought
+from ngramdb.errors import CorruptionError, ExecutionError
+from ngramdb.planner.plan import StoredText, StoredWords
+from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.types import Docs
+
+# Those that make no token under `words` (FORMAT.md, rule 1): `str.isspace`, which is the property
+# White_Space (Unicode 15.1, PropList.txt) and four controls, U+001C to U+001F.
+WHITE_SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# Documents read between two interrupt checks.
+CHECK_DOCUMENTS = 16
+
+
+def solid(text: str) -> NDArray[np.bool_]:
+    """For each character of a text, whether it is not white space: (len(text),) bool."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    known = _solid_codes()
+    return np.asarray(known[np.minimum(codes, len(known) - 1)])
+
+
+@cache
+def _solid_codes() -> NDArray[np.bool_]:
+    """Whether it is not white space, of every code point up to the last that is, and one for the rest."""
+    return np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
+
+
+# Of each tokenizer that has been asked; a vocabulary only grows.
+_lengths: WeakKeyDictionary[Tokenizer, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def word_lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """How many characters each word of the vocabulary has.
+
+    Cost: a pass over the vocabulary, again when it has grown.
+    """
+    lengths = _lengths.get(tokenizer)
+    if lengths is None or len(lengths) < tokenizer.n_vocabulary:
+        spelled, offsets = tokenizer.spellings or (np.empty(0, np.uint8), np.zeros(1, np.int64))
+        # Of UTF-8, the bytes that don't continue a character.
+        before = np.concatenate(([0], np.cumsum((spelled & 0xC0) != 0x80)))
+        lengths = _lengths[tokenizer] = np.diff(before[offsets])
+    return lengths
+
+
+def token_lengths(segment: Segment, tokenizer: Tokenizer, i: int) -> NDArray[np.int64]:
+    """How many characters each token of document i has.
+
+    Raises CorruptionError when the vocabulary lacks one of them.
+    """
+    lengths, ids = word_lengths(tokenizer), segment.document(i)
+    if len(ids) and int(ids.max()) >= len(lengths):
+        raise CorruptionError(
+            f"segment {segment.path} is damaged: document {i} has the token id {ids.max()}, and the "
+            f"vocabulary {len(lengths)} words; restore the file from a backup, or load its documents again",
+            path=segment.path,
+            expected=f"an id below {len(lengths)}",
+            found=int(ids.max()),
+        )
+    return lengths[ids]
+
+
+class TokenPlaces(NamedTuple):
+    """The characters [start, stop) of a text that each token stands for, both ascending: (n,) int64 each."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+
+def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
+    """Where the tokens of document i stand in its text; None where these are not the text's tokens.
+
+    Cost: a pass over the text, which is tokenized again but under `words`.
+    """
+    if tokenizer.has_places:
+        placed = tokenizer.places(text)
+        if placed is None or not np.array_equal(placed[0], segment.document(i)):
+            return None
+        return TokenPlaces(*placed[1:])
+    characters = np.flatnonzero(solid(text))
+    lengths = token_lengths(segment, tokenizer, i)
+    ends = np.cumsum(lengths)
+    if len(ends) and ends[-1] != len(characters):
+        return None
+    return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)
+
+
+def word_places(content: bytes) -> TokenPlaces:
+    """Where the words of a text stand in it, those that `words` finds. Cost: a pass over the text."""
+    vocabulary = Vocabulary()
+    ids, _ = vocabulary.encode_batch([content])
+    entries, offsets = vocabulary.export(0)
+    # Of UTF-8, the bytes that don't continue a character.
+    before = np.concatenate(([0], np.cumsum((entries & 0xC0) != 0x80)))
+    lengths = np.diff(before[offsets])[ids]
+    characters, ends = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape"))), np.cumsum(lengths)
+    return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)
+
+
+# Characters [start, stop) of a text: (n,) int64 each.
+Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+BeginsOf = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+
+
+class Places(NamedTuple):
+    """Where a string stands in a segment's texts.
+
+    starts, stops : (n,) uint32, its tokens
+    cuts : (n, 2) int64, how many characters of the first and of the last one are not the string's; of a
+        string that begins or ends with white space, how many characters that is, below zero
+    """
+
+    starts: NDArray[np.uint32]
+    stops: NDArray[np.uint32]
+    cuts: NDArray[np.int64]
+
+
+def _white_space_around(text: str) -> tuple[int, int]:
+    """How much white space a text begins and ends with."""
+    inner = np.flatnonzero(solid(text))
+    if not len(inner):
+        return len(text), len(text)
+    return int(inner[0]), len(text) - 1 - int(inner[-1])
+
+
+class SoughtWords:
+    """A pattern over words that texts are searched for."""
+
+    def __init__(self, pattern: StoredWords) -> None:
+        # The pattern's words come first: its program has their numbers.
+        self._vocabulary = Vocabulary()
+        if len(pattern.words[1]) > 1:
+            self._vocabulary.append(*pattern.words)
+        self._lengths = np.empty(0, dtype=np.int64)
+        self._matcher = Matcher(pattern.steps, pattern.sets)
+        self._in_sentence = pattern.in_sentence
+
+    def spans(self, content: bytes, begins: BeginsOf | None = None) -> Spans:
+        """Where matches begin and end in a text: (n,) int64 each, in characters, the beginnings ascending.
+
+        `begins` says of words, given as spans, which of them begin a sentence: (n,) bool.
+        """
+        ids, _ = self._vocabulary.encode_batch([content])
+        places, bits = None, None
+        if begins is not None:
+            places = self._places(content, ids)
+            bits = np.packbits(np.append(begins(*places), True), bitorder="little")
+        ends = self._matcher.ends_in(ids, bits, self._in_sentence)
+        chosen = np.flatnonzero(ends)
+        if not len(chosen):
+            return chosen, chosen
+        starts, stops = places or self._places(content, ids)
+        return starts[chosen], stops[ends[chosen] - 1]
+
+    def _places(self, content: bytes, ids: NDArray[np.uint32]) -> Spans:
+        """Where the words of a text stand in it."""
+        characters = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape")))
+        lengths = self._known_lengths()[ids]
+        ends = np.cumsum(lengths)
+        return characters[ends - lengths], characters[ends - 1] + 1
+
+    def _known_lengths(self) -> NDArray[np.int64]:
+        """How many characters each word has that texts have shown so far."""
+        if len(self._lengths) < len(self._vocabulary):
+            entries, offsets = self._vocabulary.export(len(self._lengths))
+            content = entries.tobytes()
+            added = [
+                len(content[start:stop].decode("utf-8", "surrogateescape"))
+                for start, stop in pairwise(offsets.tolist())
+            ]
+            self._lengths = np.concatenate([self._lengths, np.array(added, dtype=np.int64)])
+        return self._lengths
+
+
+def _sought(pattern: StoredText | StoredWords) -> Sought | SoughtWords:
+    return SoughtWords(pattern) if isinstance(pattern, StoredWords) else Sought(pattern)
+
+
+class TextMatches:
+    """Looks for strings in one segment's texts."""
+
+    def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
+        self._segment = segment
+        self._tokenizer = tokenizer
+        self._found: dict[tuple[StoredText | StoredWords, bytes], Places] = {}
+
+    def find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
+        """The matches in these documents (ascending).
+
+        A match that holds no token is at the token after it, or at the document's last one.
+
+        Cost: reads the documents' texts.
+        """
+        key = (pattern, docs.tobytes())
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(pattern, docs)
+        return found
+
+    def count(self, pattern: StoredText | StoredWords, docs: Docs) -> int:
+        """How many matches there are in these documents. Cost: reads the documents' texts, no more."""
+        sought = _sought(pattern)
+        in_bytes = None
+        if isinstance(pattern, StoredText) and isinstance(sought, Sought):
+            plain = not pattern.ignore_case and not sought.overlaps
+            in_bytes = pattern.text.encode("utf-8") if plain else None
+        total = 0
+        for n, i in enumerate(docs.tolist()):
+            if n % CHECK_DOCUMENTS == 0:
+                interrupts.step(n, len(docs))
+            content = self._segment.text(i, self._tokenizer)
+            if content is None:
+                continue
+            if in_bytes is not None:
+                total += content.count(in_bytes)
+            else:
+                total += len(self._spans(sought, pattern, content, i)[0])
+        return total
+
+    def candidates(self, pattern: StoredWords) -> Docs:
+        """The documents that can contain words. Cost: the first time that of reading all texts."""
+        found = self._tokenizer.documents_with_words(self._segment, pattern.needs)
+        return np.arange(self._segment.n_documents, dtype=np.uint32) if found is None else found
+
+    def _spans(
+        self, sought: Sought | SoughtWords, pattern: StoredText | StoredWords, content: bytes, i: int
+    ) -> Spans:
+        """Where matches begin and end in the text of document i."""
+        if isinstance(sought, Sought):
+            return sought.spans(content)
+        assert isinstance(pattern, StoredWords)
+        if not pattern.sentences:
+            return sought.spans(content)
+        text = content.decode("utf-8", "surrogateescape")
+        return sought.spans(content, lambda starts, stops: self._begins(text, i, starts, stops))
+
+    def _begins(
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which of a text's words begin a sentence: the first ones of tokens of another sentence.
+
+        A word belongs to the sentence of the token that it begins in.
+        """
+        bits = self._segment.sentences
+        assert bits is not None, "plans ask corpora that know their sentences"
+        (first,), (stop,) = self._segment.index.document_bounds(np.array([i], dtype=np.uint32))
+        lo, hi = int(first), int(stop)
+        flags = np.unpackbits(bits[lo // 8 : hi // 8 + 1], bitorder="little")[lo % 8 :][: hi - lo]
+        begins = np.zeros(len(starts), dtype=np.bool_)
+        if len(flags):
+            tokens, _, _ = self._tokens(text, i, starts, stops)
+            begins[1:] = np.diff(np.cumsum(flags, dtype=np.int64)[tokens]) != 0
+        begins[:1] = True
+        return begins
+
+    def _find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
+        sought = _sought(pattern)
+        starts: list[NDArray[np.int64]] = []
+        stops: list[NDArray[np.int64]] = []
+        cuts: list[NDArray[np.int64]] = []
+        bounds = self._segment.index.document_bounds(docs)
+        for n, i in enumerate(docs.tolist()):
+            if n % CHECK_DOCUMENTS == 0:
+                interrupts.step(n, len(docs))
+            content = self._segment.text(i, self._tokenizer)
+            if content is None:
+                continue
+            begins, ends = self._spans(sought, pattern, content, i)
+            if len(begins):
+                text = content.decode("utf-8", "surrogateescape")
+                first, last, cut = self._tokens(text, i, begins, ends)
+                starts.append(first + int(bounds[0][n]))
+                stops.append(last + int(bounds[0][n]))
+                cuts.append(cut)
+        if not starts:
+            none = np.empty(0, dtype=np.uint32)
+            return Places(none, none, np.empty((0, 2), dtype=np.int64))
+        # Tokens that have places may have white space, which their cuts count.
+        around = (0, 0)
+        if isinstance(pattern, StoredText) and not self._tokenizer.has_places:
+            around = _white_space_around(pattern.text)
+        every = np.concatenate(cuts)
+        return Places(
+            np.concatenate(starts).astype(np.uint32),
+            np.concatenate(stops).astype(np.uint32),
+            np.where(np.array(around), -np.array(around), every) if any(around) else every,
+        )
+
+    def _tokens(
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens that the characters [start, stop) of documents touch, at least one each.
+
+        Returns their range [first, last), and how many characters of the first and of the last one are left
+        out: (n, 2).
+        """
+        if self._tokenizer.has_places:
+            return self._placed(text, i, starts, stops)
+        token_ends = self._token_ends(i)
+        n_tokens = len(token_ends)
+        before = np.concatenate(([0], np.cumsum(solid(text))))
+        first = np.searchsorted(token_ends, before[starts], side="right")
+        last = np.searchsorted(token_ends, before[stops], side="left") + 1
+        first = np.minimum(first, max(n_tokens - 1, 0))
+        last = np.minimum(np.maximum(last, first + 1), max(n_tokens, 1))
+        cuts = np.zeros((len(starts), 2), dtype=np.int64)
+        if n_tokens:
+            begins = np.concatenate(([0], token_ends))
+            cuts[:, 0] = before[starts] - begins[first]
+            cuts[:, 1] = token_ends[last - 1] - before[stops]
+        return first, last, cuts
+
+    def _placed(
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The same, by where the tokenizer says that tokens stand; of a cut before a token, below zero.
+
+        In a text without tokens, how many characters of the text are left out.
+        """
+        places = token_places(self._segment, self._tokenizer, i, text)
+        if places is None:
+            raise ExecutionError(
+                f"{self._segment.path}: the text of document {i} has other tokens now than when it was "
+                "loaded: a library of its tokenizer has changed; load it again, or use the library's "
+                "version that it had"
+            )
+        n = len(places.starts)
+        if not n:
+            cuts = np.stack([starts, len(text) - stops], axis=1)
+            return np.zeros_like(starts), np.ones_like(starts), cuts
+        first = np.minimum(np.searchsorted(places.stops, starts, side="right"), n - 1)
+        last = np.maximum(np.searchsorted(places.starts, stops, side="left"), first + 1)
+        return first, last, np.stack([starts - places.starts[first], places.stops[last - 1] - stops], axis=1)
+
+    def _token_ends(self, i: int) -> NDArray[np.int64]:
+        """Where each token of a document ends, in characters without white space."""
+        ends: NDArray[np.int64] = np.cumsum(token_lengths(self._segment, self._tokenizer, i))
+        return ends

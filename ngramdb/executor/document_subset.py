@@ -1,0 +1,52 @@
+"""Questions about some documents only: answered over a corpus of just these.
+
+Every model and every operator works on such a corpus as on any other, so the answer is that of a corpus
+into which nothing else was loaded, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.executor.questions.documents import matching
+from ngramdb.lazy import function_named
+from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
+from ngramdb.planner.source import Corpus
+
+if TYPE_CHECKING:
+    from ngramdb.executor.results.result import Result
+    from ngramdb.planner.plan import Costs
+    from ngramdb.planner.plan_meter import PlanMeter
+
+
+NOTHING_MEETS = "no document meets the condition"
+
+
+def answer_among(plan: SliceQuestion, operator: Callable[[Any], Result], meter: PlanMeter | None) -> Result:
+    """What the operator answers about a corpus of the documents that meet the plan's condition.
+
+    Cost: that of finding them, and, when these are asked about for the first time, some 100 ns for each of
+    their tokens or of the others', whichever are fewer; unless the plan's `direct` operator is faster.
+    """
+    if plan.where is None or isinstance(plan.where, AllDocs):
+        return operator(plan)
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    answered: Result | None = None
+    if plan.direct is not None:
+        answered = function_named("ngramdb.executor", plan.direct)(plan, found)
+    if answered is None:
+        part = plan.corpus.sliced([docs.numbers() for _, docs in found], plan.where.label())
+        answered = operator(changed(plan, corpus=part, where=None))
+    if not any(len(docs) for _, docs in found):
+        others = [answered.summary["note"]] if "note" in answered.summary else []
+        answered.summary["note"] = "; ".join([NOTHING_MEETS, *others])
+    return answered
+
+
+def slice_of(
+    corpus: Corpus, where: DocExpr, costs: Costs | None, shown: str, meter: PlanMeter | None = None
+) -> Corpus:
+    """The documents that meet a condition, as a corpus; `shown` is how messages call the condition."""
+    found = matching(corpus, where, costs, meter)
+    return corpus.sliced([docs.numbers() for _, docs in found], shown)

@@ -1,0 +1,217 @@
+"""Which exact n-grams spell a string, whatever its token boundaries or the case of its letters.
+
+Where a text is the concatenation of its tokens' bytes, a string begins inside some token, goes on over whole
+tokens and ends inside the last one. The string is made an automaton over bytes (with IGNORE CASE, one that
+takes either case); every token of the vocabulary is run through it, and sequences of tokens are followed as
+long as they occur in the corpus. What is found is complete: the string's occurrences are the variants'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.errors import ResourceError
+from ngramdb.planner.automaton import Automaton, Pieces
+from ngramdb.planner.longest_match import ROOT, Path, Paths
+from ngramdb.planner.plan import Gram, StoredText, Variants, same_letters, show_text
+from ngramdb.planner.source import Corpus, IntArray, Tokenizer
+
+# Variants beyond this make a plan that is too long to read, and a count that is cheaper by other means.
+MAX_VARIANTS = 20_000
+
+# Tokens of a variant that plans print.
+SHOWN_TOKENS = 100
+
+# Bytes of a vocabulary that are searched between two interrupt checks.
+CHECK_BYTES = 1 << 20
+
+
+def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
+    """The token sequences that spell a string, which is not empty, in a corpus whose tokens spell its texts.
+
+    Raises
+    ------
+    ResourceError
+        There are more than MAX_VARIANTS.
+
+    Cost: some passes over the vocabulary's bytes, and a count for each sequence that is followed.
+    """
+    pieces = corpus.tokenizer.spellings
+    assert pieces is not None
+    found: Counter[tuple[int, ...]] = Counter()
+    counts: dict[tuple[int, ...], int] = {}
+    paths = Paths(corpus)
+    vocabulary = Pieces(pieces[0], pieces[1], Automaton(text, ignore_case))
+    begun = vocabulary.beginnings()
+
+    def complete(path: Path, weight: int) -> None:
+        count = paths.count(path)
+        if count:
+            ids = tuple(paths.ids(path).tolist())
+            found[ids] += weight
+            counts[ids] = count
+            _limit(len(found), text)
+
+    tokens, weights = np.unique(begun.complete, return_counts=True)
+    weight_of = dict(zip(tokens.tolist(), weights.tolist(), strict=True))
+    for token, path in paths.following([ROOT], tokens):
+        complete(path, weight_of[token])
+    level: dict[int, list[Path]] = {}
+    for state in np.unique(begun.states).tolist():
+        level[state] = [path for _, path in paths.following([ROOT], begun.partial[begun.states == state])]
+    length = 1
+    while level:
+        vocabulary.forget(min(level))
+        longer: dict[int, list[Path]] = {}
+        length += 1
+        for state, begun_paths in level.items():
+            steps = vocabulary.steps(state)
+            completing = set(steps.complete.tolist())
+            leads_to = dict(zip(steps.partial.tolist(), steps.states.tolist(), strict=True))
+            for token, path in paths.following(begun_paths, steps.tokens):
+                if token in completing:
+                    # Once for every place in its first token where the string begins.
+                    complete(path, 1)
+                else:
+                    longer.setdefault(leads_to[token], []).append(path)
+        level = {state: some for state, all_ in longer.items() if (some := paths.occurring(all_, length))}
+    return _variants(
+        {ids: (weight, counts[ids]) for ids, weight in found.items()},
+        text,
+        ignore_case,
+        corpus.tokenizer,
+        exact=False,
+    )
+
+
+def sole_variant(text: str, corpus: Corpus, exact: bool) -> Variants:
+    """A text that can be spelled in one way only, that of its own tokens; none where it does not occur."""
+    ids = corpus.tokenizer.encode(text)
+    count = int(corpus.index.count(ids))
+    found = {tuple(ids.tolist()): (1, count)} if count else {}
+    return _variants(found, text, False, corpus.tokenizer, exact)
+
+
+def compared_texts(text: str, tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a text as `Tokenizer.matching` compares them; of words those that are unknown, too."""
+    if tokenizer.has_own_words:
+        return tokenizer.split(text)
+    return tokenizer.compared_texts(tokenizer.encode(text))
+
+
+def case_variants(
+    text: str, choices: Iterable[IntArray], corpus: Corpus, by_tokens: bool = False
+) -> Variants:
+    """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token.
+
+    `by_tokens` : plans show MATCH TOKENS, without which text would be compared
+    """
+    paths = Paths(corpus)
+    found = [ROOT]
+    for n, tokens in enumerate(choices):
+        found = paths.occurring([path for _, path in paths.following(found, tokens)], n + 1)
+        if len(found) > MAX_VARIANTS:
+            found = [path for path in found if paths.count(path)]
+            _limit(len(found), text)
+        if not found:
+            break
+    pairs = [(tuple(paths.ids(path).tolist()), paths.count(path)) for path in found]
+    variants = {ids: (1, count) for ids, count in pairs if count}
+    return _variants(variants, text, True, corpus.tokenizer, exact=True, by_tokens=by_tokens)
+
+
+def _limit(n: int, text: str) -> None:
+    if n > MAX_VARIANTS:
+        raise ResourceError(
+            f"{show_text(text)} is spelled in more than {MAX_VARIANTS:,} ways; give a longer string",
+            limit=MAX_VARIANTS,
+            asked=n,
+        )
+
+
+def _variants(
+    found: dict[tuple[int, ...], tuple[int, int]],
+    text: str,
+    ignore_case: bool,
+    tokenizer: Tokenizer,
+    exact: bool,
+    by_tokens: bool = False,
+) -> Variants:
+    """Variants from {ids: (weight, count)}; `exact`: tokens were compared, not text."""
+    ordered = sorted(found.items())
+    grams = tuple(Gram(np.array(ids, dtype=np.int64), _shown_tokens(ids, tokenizer)) for ids, _ in ordered)
+    shown = show_text(text) + (" MATCH TOKENS" if by_tokens else "" if exact else " MATCH TEXT")
+    shown += " IGNORE CASE" if ignore_case else ""
+    return Variants(
+        shown,
+        grams,
+        tuple(weight for _, (weight, _) in ordered),
+        tuple(count for _, (_, count) in ordered),
+        None if exact else StoredText(shown, text, ignore_case),
+    )
+
+
+def _shown_tokens(ids: tuple[int, ...], tokenizer: Tokenizer) -> str:
+    shown = [show_text(tokenizer.token_text(i)) for i in ids[:SHOWN_TOKENS]]
+    return " ".join(shown if len(ids) <= SHOWN_TOKENS else [*shown, "…"])
+
+
+# ---- vocabularies of words --------------------------------------------------------------------------------
+
+
+class WordList:
+    """A vocabulary as one string of bytes, a line a word, for regular expressions."""
+
+    def __init__(self, flat: NDArray[np.uint8], offsets: IntArray) -> None:
+        self.n_words = len(offsets) - 1
+        content = np.insert(flat, offsets[1:], ord("\n"))
+        self._content = content.tobytes()
+        self._ends = np.flatnonzero(content == ord("\n"))
+
+    def matching(self, expression: bytes) -> IntArray:
+        """The ids of the words that match an expression, which must not match line ends: ascending."""
+        compiled = re.compile(expression, re.MULTILINE)
+        places: list[int] = []
+        start = 0
+        while start < len(self._content):
+            interrupts.check()
+            last = int(np.searchsorted(self._ends, min(start + CHECK_BYTES, len(self._content) - 1)))
+            stop = int(self._ends[last]) + 1
+            places.extend(match.start() for match in compiled.finditer(self._content, start, stop))
+            start = stop
+        ids: IntArray = np.unique(np.searchsorted(self._ends, np.array(places, dtype=np.int64)))
+        return ids
+
+
+_WORD_LISTS: WeakKeyDictionary[Tokenizer, WordList] = WeakKeyDictionary()
+
+
+def word_list(tokenizer: Tokenizer) -> WordList:
+    """The tokenizer's words. Cost: a pass over the vocabulary, again when it has grown."""
+    found = _WORD_LISTS.get(tokenizer)
+    if found is None or found.n_words != tokenizer.n_vocabulary:
+        pieces = tokenizer.spellings
+        if pieces is None:  # of a text that was changed before it was cut
+            texts = [text.encode() for text in tokenizer.all_texts()]
+            offsets = np.cumsum([0, *map(len, texts)])
+            pieces = np.frombuffer(b"".join(texts), dtype=np.uint8), offsets
+        found = _WORD_LISTS[tokenizer] = WordList(*pieces)
+    return found
+
+
+def byte_expression(text: str, ignore_case: bool) -> bytes:
+    """A regular expression over bytes that matches the text's UTF-8, in any case or as it stands."""
+    if not ignore_case:
+        return re.escape(text.encode())
+    pieces = []
+    for character in text:
+        choices = [re.escape(choice.encode()) for choice in same_letters(character)]
+        pieces.append(choices[0] if len(choices) == 1 else b"(?:" + b"|".join(choices) + b")")
+    return b"".join(pieces)
