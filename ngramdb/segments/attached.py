@@ -1,6 +1,6 @@
-"""Segments in other programs' files, read where they are: a text, and a table of pointers to its suffixes.
+"""Segments in other programs' files, read in place: a text, and a table of pointers to its suffixes.
 
-How such a program names its files and what they hold is known in a module of its own (`infini_gram`,
+The names and contents of such a program's files are defined in a module of its own (`infini_gram`,
 `tokengrams`), which checks their sizes and gives them as `TableFiles`; the order of their rows is known in
 the kernel (`_cext/include/ngramdb/segment/table_segment.hpp`). Nothing here writes.
 """
@@ -35,7 +35,7 @@ class TableFiles:
     """The files of one shard, mapped (all arrays are the system's pages of files), their sizes checked.
 
     `path` names them in errors. `by_bytes`, `in_bytes`, `separator`, `offsets` and `is_reversed` are those of
-    `TableIndex`; `metadata` and `metadata_starts` are lines of JSON, one per document, and where they start.
+    `TableIndex`; `metadata` and `metadata_starts` are lines of JSON, one per document, and their offsets.
     """
 
     path: str
@@ -46,7 +46,7 @@ class TableFiles:
     separator: int | None
     offsets: NDArray[np.uint64] | None
     size_bytes: int
-    #: What a cache knows the files by.
+    #: The cache's key for these files.
     identity: str = ""
     metadata: memoryview | None = None
     metadata_starts: NDArray[np.uint64] | None = None
@@ -75,10 +75,10 @@ class TableFiles:
 
 def contradiction(path: str, what: str) -> CorruptionError:
     """A file is not what it should be."""
-    return CorruptionError(f"{path}: {what}; build the index again, or copy its files anew", path=path)
+    return CorruptionError(f"{path}: {what}; build the index again, or copy its files again", path=path)
 
 
-#: Keys that searches go by, for an index that has none: taken from a cache, or sampled now and kept there.
+#: Returns search keys for an index without any: from a cache, or sampled now and then cached.
 KeysOf = Callable[[TableFiles, TableIndex], NDArray[np.uint64]]
 
 
@@ -123,7 +123,7 @@ class AttachedSegment(Segment):
         """Bytes of a token in the files."""
         return self._files.text.dtype.itemsize
 
-    # What a search reads: the table comes first.
+    # The sections that a search reads; the table comes first.
 
     @property
     def _searched(self) -> list[NDArray[np.uint8]]:
@@ -166,7 +166,7 @@ class AttachedSegment(Segment):
         Raises CorruptionError naming what is wrong. Cost: a pass over the text and over the table.
         """
         index = self.index
-        # A bit for each token would take a gigabyte where there are eight billion.
+        # One bit per token would take a gigabyte for eight billion tokens.
         found = sum(
             int(index.positions(row, min(row + _ROWS, index.n_tokens)).sum(dtype=np.uint64))
             for row in range(0, index.n_tokens, _ROWS)
@@ -185,7 +185,7 @@ class AttachedSegment(Segment):
         self._release()
 
     def largest_id(self) -> int:
-        """The largest token id, -1 where there are no tokens. Cost: a pass over the text."""
+        """The largest token id, or -1 without tokens. Cost: a pass over the text."""
         text, separator = self._files.text, self._files.separator
         largest = -1
         for start in range(0, len(text), 1 << 22):
@@ -228,7 +228,7 @@ class JsonMetadata(MetadataReader):
         return None
 
     def line(self, i: int) -> str:
-        """The line of document i as it stands in the file, with its end."""
+        """Return the line of document i, exactly as in the file, with its line end."""
         start = int(self._starts[i])
         stop = int(self._starts[i + 1]) if i + 1 < len(self._starts) else len(self._lines)
         if not start <= stop <= len(self._lines):

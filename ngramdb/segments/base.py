@@ -40,7 +40,7 @@ class Segment(ABC):
     ----------
     path : the name of the segment in errors
     n_tokens, n_documents : its size
-    first_doc_id : the id of document 0, where ids have no gaps
+    first_doc_id : the id of document 0, if ids have no gaps
     """
 
     def __init__(self, path: str, n_tokens: int, n_documents: int, first_doc_id: int) -> None:
@@ -96,16 +96,16 @@ class Segment(ABC):
 
     @property
     def has_texts(self) -> bool:
-        """Whether documents can have a text beside their ids."""
+        """True if documents can have a text besides their ids."""
         return True
 
     @property
     def stores_texts(self) -> bool:
-        """Whether some document has a text that is stored, since its ids do not decode to it."""
+        """True if the text of some document is stored because its ids do not decode to it."""
         return False
 
     def stored_text(self, i: int) -> bytes | None:
-        """The stored text of document i; None if its ids decode to it, or if it has no text."""
+        """Return the stored text of document i; None if its ids decode to it, or without a text."""
         return None
 
     def form(self, i: int) -> bytes | None:
@@ -166,7 +166,7 @@ class Segment(ABC):
         return np.concatenate([np.empty(0, dtype=np.uint32), *documents]), offsets
 
     def largest_id(self) -> int:
-        """The largest token id, -1 where there are no tokens."""
+        """The largest token id, or -1 without tokens."""
         documents = (self.document(i) for i in range(self.n_documents))
         return max((int(ids.max()) for ids in documents if len(ids)), default=-1)
 
@@ -174,12 +174,12 @@ class Segment(ABC):
 
     @property
     def has_sentences(self) -> bool:
-        """Whether the sentences of any document are known; of none by default."""
+        """True if the sentences of any document are known; False by default."""
         return False
 
     @property
     def sentences(self) -> NDArray[np.uint8] | None:
-        """Where sentences begin, a bit for each position (`ngramdb.segments.sentences`).
+        """Return a bit per position, set for those that begin a sentence (`ngramdb.segments.sentences`).
 
         None where those of some document are not known.
         """
@@ -193,7 +193,7 @@ class Segment(ABC):
 
     @property
     def ids(self) -> NDArray[np.int64] | None:
-        """The documents' ids where they have gaps, ascending; else None."""
+        """The documents' ids, ascending, if they have gaps; else None."""
         return None
 
     def doc_id(self, i: int) -> int:

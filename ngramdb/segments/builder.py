@@ -32,10 +32,10 @@ from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.sentences import SentenceBuilder
 from ngramdb.segments.text import TextBuilder
 
-# An array is written in pieces that end where so many bytes of the file do, and released piece by piece.
+# An array is written in pieces that end at multiples of this many bytes of the file, and released by pieces.
 PIECE = 1 << 22
 
-# Of a document a mapping, of several a `pyarrow.RecordBatch`.
+# A mapping for one document, a `pyarrow.RecordBatch` for several.
 Metadata: TypeAlias = Mapping[str, Any] | Any
 
 # Symbols that a builder has room for, whatever is expected.
@@ -81,11 +81,11 @@ class SegmentBuilder:
         ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
             ids[offsets[k]:offsets[k + 1]]
         texts : what must be stored of each document's text, None where its ids give it back
-        forms : how documents stood in their lines (`ngramdb.ingest.readers.lines`), of all n or none
+        forms : the documents' original lines (`ngramdb.ingest.readers.lines`), for all n or for none
         metadata : a mapping for a document, a record batch for several of them (as
             `MetadataBuilder.add_columns` takes it), or the number of several without any; an
-            iterator is asked for the next when the last one is stored
-        sentences : which tokens begin a sentence, (m,); None where that is not known
+            iterator advances only after the previous one is stored
+        sentences : (m,) whether each token begins a sentence; None if unknown
 
         Raises
         ------
@@ -121,9 +121,9 @@ class SegmentBuilder:
         Raises
         ------
         QueryCancelled
-            it was asked to stop
+            the work was interrupted
         Cost
-            O(n) time; about 6.5 bytes a token at the peak (u16 tokens), up to 9 where long passages repeat.
+            O(n) time; about 6.5 bytes per token at the peak (u16 tokens), up to 9 if long passages repeat.
         """
         stream, starts, gap = self._symbols.finish()
         arrays = SortedArrays(stream, starts, gap)
@@ -156,7 +156,7 @@ class Column(Protocol):
 
 @dataclass
 class SegmentContent:
-    """What a segment is made of.
+    """Everything that a segment is made of.
 
     Writing it uses it up. Without `text`, `metadata`, `forms` or `sentences` no document has any.
     """
@@ -220,7 +220,7 @@ def write_segment(
 ) -> SegmentSummary:
     """Write the sections of a segment, in the order of FORMAT.md, and sync it; `content` is used up.
 
-    `doc_ids` are the documents' ids where they have gaps: (n,) ascending from `first_doc_id`; the writer's
+    `doc_ids` are the documents' ids if they have gaps: (n,) ascending from `first_doc_id`; the writer's
     file must then have the reader's flag DOCUMENT_SETS.
     """
     arrays = content.arrays
@@ -248,7 +248,7 @@ def write_segment(
 
 
 def positions(rows: NDArray[np.uint32], width: int) -> NDArray[np.uint32]:
-    """The positions of a suffix array's rows, which have LCPs of so many bits: (n,) uint32, a new array."""
+    """Return the positions of a suffix array's rows with LCPs of `width` bits: (n,) uint32, a new array."""
     found: NDArray[np.uint32] = rows & np.uint32((1 << (32 - width)) - 1)
     return found
 

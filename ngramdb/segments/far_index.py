@@ -1,7 +1,7 @@
-"""The far index of a segment: sections by which it is asked from far away; and far LCPs alone.
+"""The far index of a segment: sections for queries from a remote store; and far LCPs alone.
 
-A segment has a far index where that was asked for: its file is copied, and the sections are added (FORMAT.md,
-"Far index"). Far LCPs alone it has where its rows have no room for LCPs: searches go by them wherever the
+A segment gets a far index on demand: its file is copied with the sections added (FORMAT.md,
+"Far index"). If the rows have no bits for LCPs, it has far LCPs alone, and searches use them wherever the
 file is.
 """
 
@@ -25,12 +25,12 @@ from ngramdb.segments.container import (
 
 #: The sections: long keys, and far LCPs.
 KEYS, LCPS = "far.keys", "far.lcps"
-#: The property that says how many rows there are from one long key to the next.
+#: The property with the number of rows from one long key to the next.
 STRIDE = "far_rows"
-#: Of 2**14 rows the far LCPs are fetched at once anyway; long keys then take 2 bytes per 1,024 tokens.
+#: The far LCPs of 2**14 rows are fetched together anyway; long keys then take 2 bytes per 1,024 tokens.
 ROWS = 1 << 14
 
-# What is copied, and verified, at a time.
+# Bytes copied and verified at a time.
 _PIECE = 1 << 22
 
 
@@ -46,14 +46,14 @@ def write_with_far_index(
 
     Parameters
     ----------
-    summary, lcp_width : what the segment says of itself
+    summary, lcp_width : properties of the segment
 
     Raises
     ------
     CorruptionError
         the file is damaged
     Interrupted
-        the work was asked to stop
+        the work was interrupted
 
     Cost
         A pass over the file, and a random read of the text a token, shared by the threads. Memory: a byte a
@@ -86,16 +86,16 @@ def write_with_far_index(
 def lcps_of(
     tokens: NDArray[Any], rows: NDArray[np.uint32], stop: Interrupt | None, cores: CoreBudget | None
 ) -> NDArray[np.uint8]:
-    """The far LCPs of rows that have no bits for LCPs: (n,) uint8. Cost: a random read of the text a row."""
+    """Return far LCPs of rows without bits for LCPs: (n,) uint8. Cost: a random read of the text per row."""
     return far_index(tokens, rows, max(len(rows), 1), 0, stop, cores)[1]
 
 
 def arrays_of(
     container: Container, with_keys: bool = True
 ) -> tuple[NDArray[np.uint64] | None, NDArray[np.uint8], int] | None:
-    """Long keys, far LCPs, and the rows from one key to the next; None where there are no far LCPs.
+    """Return long keys, far LCPs, and the number of rows per key; None without far LCPs.
 
-    Keys are None, and the number is 1, where there are none, or without `with_keys`. Raises ValueError when
+    Keys are None, and the number is 1, if there are none or without `with_keys`. Raises ValueError if
     the parts contradict each other.
     """
     if not container.has(LCPS):
@@ -115,7 +115,7 @@ def arrays_of(
 
 
 def is_right(container: Container, lcp_width: int) -> bool:
-    """Whether a far index is that of the suffix array beside it. Cost: as that of making it."""
+    """Return True if a far index belongs to the suffix array beside it. Cost: as much as making it."""
     there = arrays_of(container)
     if there is None or there[0] is None:
         return True
@@ -135,14 +135,14 @@ def _made(
 
 #: The container's kind.
 KIND = "SEGM"
-#: The section with the documents' ids, where they are not one after the other.
+#: The section with the documents' ids, if they are not consecutive.
 DOC_IDS = "documents.ids"
 #: The prefix of the sections with the forms of documents' lines.
 FORM = "form"
 
 
 class SegmentSummary(NamedTuple):
-    """What a written segment is: its file's size and checksum, and its numbers."""
+    """Summary of a written segment: its file's size and checksum, and its counts."""
 
     file: FileInfo
     n_tokens: int

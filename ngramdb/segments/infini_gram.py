@@ -3,8 +3,8 @@
 Version 4 has numbered files, a number for each shard, in one folder: `tokenized.0` (a separator, all ones,
 and the tokens of each document), `table.0` (pointers to bytes, packed), `offset.0` (where documents begin),
 and perhaps `metadata.0` with `metaoff.0`. Version 5 has the same files, with the tokens of each document in
-reverse. Version 6 has a folder for each shard, and no numbers. Nothing in them says how wide tokens are: the
-sizes do, since pointers are as wide as the text needs.
+reverse. Version 6 has a folder for each shard, without numbers. The files do not declare the width of tokens;
+it follows from the sizes, since pointers are as wide as the text needs.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def shards_of(
 
     Parameters
     ----------
-    dtype : u8, u16 or u32; None for what the sizes say
-    version : 5 where documents stand in reverse, which the files do not say; None for what their names say
+    dtype : u8, u16 or u32; None: derived from the sizes
+    version : 5 if documents are stored in reverse (the files do not declare it); None: by file names
     open_file : maps the file at a path; raises FileNotFoundError
     identity_of : what a cache knows files by
 
     Raises
     ------
     InvalidArgument
-        The folder has no such index, or not of that version.
+        The folder has no such index, or one of another version.
     CorruptionError
         A file is missing, or sizes and offsets contradict each other.
     """
@@ -70,15 +70,15 @@ def shards_of(
         if numbers != list(range(len(numbers))):
             missing = next(i for i in range(numbers[-1]) if i not in numbers)
             raise CorruptionError(
-                f"{folder}: shard {missing} is missing: there is no tokenized.{missing}",
+                f"{folder}: shard {missing} is missing: tokenized.{missing} not found",
                 path=folder,
             )
         return [shard(folder, f".{number}") for number in numbers]
     inner = [name for name in names if os.path.exists(os.path.join(folder, name, "tokenized"))]
     if not inner:
         raise InvalidArgument(
-            f"{folder!r} has no index of infini-gram: no tokenized.0 (version 4 or 5), "
-            "no tokenized (version 6)"
+            f"{folder!r} is not an infini-gram index: it has neither tokenized.0 (version 4 or 5) "
+            "nor tokenized (version 6)"
         )
     return [shard(os.path.join(folder, name), "") for name in inner]
 
@@ -86,13 +86,13 @@ def shards_of(
 def _check_version(folder: str, suffix: str, version: int | None) -> None:
     """Raises InvalidArgument where files are not named as in that version.
 
-    Documents of version 6 may stand in reverse, too: 5 means that alone.
+    Documents of version 6 may be stored in reverse, too: then give 5.
     """
     named = 6 if suffix == "" else 4
     if version not in (None, 5, named):
         raise InvalidArgument(
             f"{os.path.join(folder, 'tokenized' + suffix)} is named as in version {named}, not {version}; "
-            "leave VERSION out, or give VERSION 5 where documents stand in reverse"
+            "leave VERSION out, or give VERSION 5 if documents are stored in reverse"
         )
 
 
@@ -136,12 +136,12 @@ def _shard(
 
 
 def pointer_bytes(n_bytes: int) -> int:
-    """How wide pointers to so many bytes are: the logarithm to the base 256, rounded up, but at least 1."""
+    """Return the width of pointers to `n_bytes` bytes: log256 rounded up, but at least 1."""
     return max(1, ((n_bytes - 1).bit_length() + 7) // 8)
 
 
 def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int:
-    """How wide tokens are. Raises CorruptionError where the sizes of text and table allow none."""
+    """Return the width of tokens. Raises CorruptionError if the sizes of text and table fit none."""
     if n_text == 0:
         raise contradiction(path, "it is empty")
     fitting = [width for width in DTYPE_BYTES.values() if width * n_table == n_text * pointer_bytes(n_text)]
@@ -158,7 +158,7 @@ def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int
 
 
 def _check_last_line(path: str, lines: memoryview, start: int) -> None:
-    """Raise CorruptionError where the last document's metadata, which begin at `start`, are not whole."""
+    """Raise CorruptionError if the last document's metadata, which begins at `start`, is incomplete."""
     last = bytes(lines[start:])
     if not last:
         raise contradiction(path, f"it has {len(lines):,} bytes, and its last line begins at {start:,}")
@@ -172,7 +172,7 @@ def _check_last_line(path: str, lines: memoryview, start: int) -> None:
 
 def _whole_numbers(data: memoryview, path: str) -> NDArray[np.uint64]:
     if len(data) % 8:
-        raise contradiction(path, f"its {len(data):,} bytes are no whole numbers of 8 bytes")
+        raise contradiction(path, f"its {len(data):,} bytes are not a multiple of 8")
     return np.frombuffer(data, dtype="<u8")
 
 
@@ -208,7 +208,7 @@ def files_of(
     Parameters
     ----------
     index : the file of the suffix array; None: the tokens' file with the ending .idx
-    dtype : u16 or u32; None for what the sizes say
+    dtype : u16 or u32; None: derived from the sizes
     separator : the token that ends documents; None: all is one document
     open_file : maps the file at a path; raises FileNotFoundError
     identity_of : what a cache knows files by
@@ -216,7 +216,7 @@ def files_of(
     Raises
     ------
     InvalidArgument
-        There are no such files.
+        A file is missing.
     CorruptionError
         Their sizes contradict each other.
     """
@@ -225,8 +225,8 @@ def files_of(
         data, table = open_file(path), open_file(index)
     except FileNotFoundError as error:
         raise InvalidArgument(
-            f"there is no file {error.filename!r}; an index of tokengrams is a file of tokens and one of "
-            "pointers, beside it or as INDEX says"
+            f"file not found: {error.filename!r}; a tokengrams index is a file of tokens and one of "
+            "pointers, beside it or named by INDEX"
         ) from error
     n_tokens, rest = divmod(len(table), _POINTER_BYTES)
     width = len(data) // n_tokens if n_tokens else 0
@@ -237,7 +237,7 @@ def files_of(
     if dtype is not None and DTYPE_BYTES[dtype] != width:
         raise contradiction(path, f"its tokens have {width} bytes by the size of {index}, and {dtype} others")
     if separator is not None and separator >= 256**width:
-        raise InvalidArgument(f"SEPARATOR {separator} is no token of {width} bytes, as those of {path} are")
+        raise InvalidArgument(f"SEPARATOR {separator} does not fit the {width}-byte tokens of {path}")
     text: NDArray[Any] = np.frombuffer(data, dtype=f"<u{width}")
     pointers = np.frombuffer(table, dtype=np.uint8)
     size = len(data) + len(table)

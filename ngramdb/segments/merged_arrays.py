@@ -1,7 +1,7 @@
 """The tokens of several segments and their suffix arrays merged, in the memory of what is being written.
 
 Rows stay in the mapped files that they are in; what is written passes by in chunks. The sections are those
-that sorting all the documents would make, byte for byte. Symbols are copied into memory where there is room
+that sorting all the documents would make, byte for byte. Symbols are copied into memory if they fit
 (`most_held`), else mapped, too; those of a segment that writes its ids in another way than the merged one
 does (FORMAT.md, "Tokens") are held in memory in any case, in the new way.
 """
@@ -38,19 +38,19 @@ Made = TypeVar("Made")
 
 
 def can_be_merged(parts: Sequence[Part]) -> bool:
-    """Whether the parts have suffix arrays to merge: those of native segments, with their token ids kept."""
+    """Return True if the parts have suffix arrays to merge: native segments with unchanged token ids."""
     return all(isinstance(part.segment, NativeSegment) and part.new_ids is None for part in parts)
 
 
 class MergedArrays:
-    """What a merged segment is made of (`builder.SegmentArrays`); all parts are in our own format.
+    """The content of a merged segment (`builder.SegmentArrays`); all parts are in the native format.
 
     Parameters
     ----------
     threads : as many chunks are merged at a time
     on_rows : called with the number of rows written since its last call
     most_held : bytes of symbols that may be copied into memory. Large arrays are there in pages of megabytes,
-        where the kernel can ask for what it needs next: a quarter less time
+        so that the kernel can prefetch from them: a quarter less time
 
     Raises
     ------
@@ -132,7 +132,7 @@ class MergedArrays:
     ) -> Iterator[Callable[[], None]]:
         """Gives what ends the section of tokens, which one of several threads writes meanwhile, or writes it.
 
-        place : where the section will begin
+        place : the offset of the section
         """
         dtype = f"u{self._dtype.itemsize}"
         ahead = writer.ahead("tokens", dtype, place) if self._threads > 1 else None
@@ -168,8 +168,8 @@ class MergedArrays:
     def _held(self, stop: Interrupt | None) -> tuple[Sequence[Symbols | None], bool]:
         """The symbols of each part in memory, and whether that is in large pages.
 
-        None for each where they stay where they are. What else the process takes meanwhile, in other threads,
-        counts for the pages, too: that is a matter of speed only.
+        None for each that is not copied. Memory that other threads take meanwhile also reduces the pages'
+        number, which affects speed only.
         """
         ends = np.cumsum([part.n_held(self._dtype, self.gap) for part in self._parts])
         n_bytes = int(ends[-1]) * self._dtype.itemsize
@@ -189,7 +189,7 @@ class MergedArrays:
 
     def _smallest_absent(self, last: int) -> int | None:
         """The smallest id in 0..last that no document has."""
-        # One of so many is absent, or all ids that there can be are there.
+        # Either one of these n ids is absent, or every possible id is present.
         n = min(last + 1, self._n_tokens() + 1)
         present = np.zeros(n, dtype=np.bool_)
         for part in self._parts:
@@ -228,7 +228,7 @@ class _NativePart:
         self._segment.done_with_rows(start, stop)
 
     def n_held(self, dtype: np.dtype[Any], gap: int) -> int:
-        """How many symbols `copy` writes: all of the segment's, unless they have to be written anew."""
+        """Return the number of symbols that `copy` writes: all of the segment's if they are written alike."""
         return len(self._segment.symbols) if self._is_written_as(dtype, gap) else self.part.n_symbols
 
     def copy(self, room: Symbols, dtype: np.dtype[Any], gap: int, token: Interrupt | None) -> None:
@@ -245,7 +245,7 @@ class _NativePart:
     def source(
         self, dtype: np.dtype[Any], gap: int, held: Symbols | None = None, large: bool = False
     ) -> MergeSource:
-        """What is merged of it, of symbols that are held (in large pages or not) or else where they are."""
+        """Return the source to merge, over held symbols (in large pages or not) or over the mapped file."""
         segment, part = self._segment, self.part
         kept = None
         if not part.is_whole:
@@ -257,7 +257,7 @@ class _NativePart:
             return MergeSource(
                 symbols, rows, width, starts, kept, segment.path, lcps=segment.lcps, in_large_pages=large
             )
-        # Of documents that go, ids need not fit the new width: they must not be compared.
+        # The ids of dropped documents need not fit the new width: they must not be compared.
         if held is None:
             held = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
         if kept is not None:
@@ -291,7 +291,7 @@ class _NativePart:
 def in_order(
     work: Callable[[int, Interrupt | None], Made], n: int, threads: int, stop: Interrupt | None
 ) -> Iterator[Made]:
-    """What work(0, token), work(1, token), … give, in that order, made by so many threads a little ahead.
+    """Yield work(0, token), work(1, token), … in that order, made a little ahead by this many threads.
 
     Without other threads the token is `stop`; else one that `stop`, the current work's end, or an error sets.
     """

@@ -1,8 +1,8 @@
-"""A segment of documents that stand in others: removed ones left out, several segments made one.
+"""A segment made of documents of others: without the removed ones, or of several segments.
 
 Tokens, texts and metadata are carried over, nothing is tokenized again. The suffix array is the old one
-filtered where the documents come from one segment, else the old ones merged, or suffixes are sorted anew;
-either way the segment is the one that loading these documents would have made, but for their ids.
+filtered if the documents come from one segment, else the old ones are merged, or suffixes are sorted again.
+Either way the segment equals the one that loading these documents would have made, except for their ids.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import Marker, SentenceStream
 from ngramdb.segments.text import TextStream
 
-# Filtering reads every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.
+# Filtering reads every row of the segment, about 4 ns each; sorting takes about 80 ns per remaining token.
 SORTING_COSTS = 20
 
 
 @dataclass(frozen=True)
 class Means:
-    """How one segment is made of others: by merging their suffix arrays where `merges`, else by sorting.
+    """The way to make one segment of others: merging their suffix arrays if `merges`, else sorting.
 
     Merging needs little memory; the bytes that are written are the same. `threads` work at a time; `on_rows`
     is called with the number of rows merged since its last call. `marker` finds the sentences of documents
@@ -76,12 +76,12 @@ def write_merged(
     CorruptionError
         a part's file is damaged
     Interrupted
-        the work was asked to stop
+        the work was interrupted
 
     Cost
-        O(n) time besides what texts and metadata take: 30 to 130 ns a token to merge 2 to 17 segments, 80 ns
-        to sort, 5 ns a row where one segment is filtered. Memory: half a byte a token, some chunks of rows
-        and the texts that are held to merge, 7 bytes a token at the peak else (u16 tokens); and metadata.
+        O(n) time besides texts and metadata: 30 to 130 ns per token to merge 2 to 17 segments, 80 ns
+        to sort, 5 ns per row to filter one segment. Memory: half a byte per token, some chunks of rows
+        and the held texts to merge, else 7 bytes per token at the peak (u16 tokens); and metadata.
     """
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     has_gaps = len(ids) > 0 and int(ids[-1]) - int(ids[0]) + 1 != len(ids)
@@ -110,7 +110,7 @@ def _arrays(parts: Sequence[Part], means: Means, stop: Interrupt | None) -> Segm
 def write_removed(file: Sink, parts: Sequence[Part], stop: Interrupt | None = None) -> SegmentSummary:
     """Write the documents of all parts as one segment of tokens only, sorted by their ids.
 
-    Cost: some 100 ns a token of these documents, whatever the size of the segments that they are in.
+    Cost: about 100 ns per token of these documents, independent of the size of their segments.
     """
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     if len(parts) == 1 or (np.diff(ids) > 0).all():
@@ -155,7 +155,7 @@ def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], i
 
 
 def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int] | None:
-    """The same by copying stored symbols, where all parts write ids alike, and as the builder would."""
+    """Do the same by copying stored symbols, if all parts write ids alike, and as the builder would."""
     native = [(part, part.segment) for part in parts if isinstance(part.segment, NativeSegment)]
     if len(native) < len(parts) or any(part.new_ids is not None for part in parts):
         return None
@@ -182,7 +182,7 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
 def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
     """The suffix array of the documents of one segment, and the width of its LCPs.
 
-    None where they are of several, or sorting costs less than filtering.
+    None if there are several, or if sorting costs less than filtering.
     """
     if len(parts) != 1 or parts[0].new_ids is not None:
         return None, 0

@@ -8,12 +8,12 @@ backslash before it. A column's type is the narrowest that holds its values exac
     list<null>                      arrays that are empty or hold nothing but null
     json                            all else, as JSON text in a column of strings
 
-The type's name stands in the Arrow field's metadata under "ngramdb.type"; "ngramdb.arrow" is the type of the
+The type's name is in the Arrow field's metadata under "ngramdb.type"; "ngramdb.arrow" is the type of the
 table's column that all its values came from, if it was another one. Strings with few distinct values
 are dictionary-encoded. What a typed column cannot express is in hidden ones with a "ngramdb.mark" as well:
 
     integer  bool; in a float64 column of the same name, which values came as integers
-    object   bool; where the path held an object without fields
+    object   bool; true if the path held an object without fields
     rest     JSON text; {path: value} for paths beyond the first MAX_COLUMNS
 
 Invariant: `row(i)` equals what was given to `add`, except that a null in an object counts as no field at all
@@ -121,7 +121,7 @@ class MetadataBuilder:
     def add_columns(self, rows: Any) -> None:
         """Add the metadata of several documents: a record batch, which is kept.
 
-        Its columns are those that the file would have, types and tags included, save that strings are no
+        Its columns are those of the file, including types and tags, except that strings are not
         dictionaries. A column without any value counts for nothing.
 
         Cost: no Python object for a value, unless a column's type turns out to be another one in the end.
@@ -152,7 +152,7 @@ class MetadataBuilder:
     def finish(self) -> bytes:
         """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
 
-        Cost: columns whose type changed on the way are converted anew; the file is in memory twice.
+        Cost: columns whose type changed on the way are converted again; the file is in memory twice.
         """
         self._end_rows()
         self._end_columns()
@@ -206,7 +206,7 @@ class MetadataBuilder:
                     self._n_waiting, self._n_bytes_waiting = len(table), table.nbytes
                     return
                 n_rows = len(table)
-            # Taken, not sliced: a slice would be written with what stands behind it in memory.
+            # Use take, not slice: a slice would be written together with the memory behind it.
             taken = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(range(n_rows)))
             for rows in taken.to_batches():
                 self._put_columns(rows)
@@ -230,7 +230,7 @@ class MetadataBuilder:
                 column.chunks.append(None)
 
     def _put_rest(self, rows: Any, without: list[int]) -> None:
-        """Put the columns with these numbers, for which there is no room, where such values go."""
+        """Put the columns with these numbers, which exceed the limit, into the column of the rest."""
         rest: list[dict[str, Any]] = [{} for _ in range(rows.num_rows)]
         for index in without:
             field = rows.schema.field(index)
@@ -257,7 +257,7 @@ class MetadataBuilder:
 
 
 def _rows_of_batch(table: Any) -> int | None:
-    """How many of the rows make a batch; None where they do not fill one."""
+    """Return the number of rows that make a batch; None if the rows do not fill one."""
     rows = table.slice(0, BATCH_DOCUMENTS)
     # Characters take a byte at least.
     if rows.nbytes >= BATCH_CHARS:
@@ -305,13 +305,13 @@ class MetadataReader:
             return {path: read_type(tag) for path, tag in self.arrow_tags().items()}
 
     def is_plain(self) -> bool:
-        """Tell whether every value stands in the column of its path, as itself: no marks, no JSON text."""
+        """Return True if every value is in the column of its path, as itself: no marks, no JSON text."""
         return all(field.mark is None and field.type_name != JSON for field in self._table.fields)
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the metadata of document i (from 0 in its segment) as they came, nested.
 
-        Raises IndexError when there is no document i.
+        Raises IndexError if document i does not exist.
         Cost: about 1 µs a column.
         """
         if not 0 <= i < self._n_documents:
@@ -341,11 +341,11 @@ class MetadataReader:
             first = last
 
     def column(self, path: str) -> Any:
-        """Return a column as a pyarrow.ChunkedArray with one entry per document, null where it has no value.
+        """Return a column as a pyarrow.ChunkedArray with one entry per document, null for missing values.
 
         Strings may be dictionary-encoded; columns of type json are strings of JSON text. Zero-copy.
 
-        Raises KeyError when there is no such column in this segment.
+        Raises KeyError if the segment lacks the column.
         """
         table = self._table
         if path not in table.plain:
@@ -354,20 +354,20 @@ class MetadataReader:
             return table.chunked(path)
 
     def rest(self) -> Any | None:
-        """Return JSON text of {path: value} a document, for the paths that have no column.
+        """Return JSON text of {path: value} per document, for the paths without a column.
 
         None if all have one.
 
-        A pyarrow.ChunkedArray of strings, null where a document has no such value.
+        A pyarrow.ChunkedArray of strings, null for documents without such values.
         """
         table = self._table
         with self._guarded():
             return table.rest()
 
     def rest_has(self, path: str) -> bool:
-        """Tell whether a document may have the path, without a column: its key stands in the text of `rest`.
+        """Return True if a document may have the path without a column: the text of `rest` contains its key.
 
-        Cost: a search for a string in that text, a second a gigabyte; nothing where there is none.
+        Cost: a string search in that text, one second per gigabyte; nothing if there is no such text.
         """
         rest = self.rest()
         if rest is None:
@@ -379,9 +379,9 @@ class MetadataReader:
             return bool(compute.any(compute.match_substring(rest, key)).as_py())
 
     def parsed_types(self, path: str) -> tuple[frozenset[str], frozenset[str]]:
-        """Of the values in a column of JSON, the types that columns of each would have, and the scalar types.
+        """Return the types of columns for each of the values in a column of JSON, and the scalar types.
 
-        The latter are those of elements, too, where values are lists; objects have none.
+        The latter include the types of list elements; objects have none.
 
         Cost: 1 µs a value at the first time.
         """
@@ -419,7 +419,7 @@ class MetadataReader:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A column of the file: where it stands, and what its values mean."""
+    """A column of the file: its index, and the meaning of its values."""
 
     index: int
     path: str
@@ -443,7 +443,7 @@ class _Table:
         if len(buffer):
             self._open(buffer, n_documents)
         plain = [field for field in self.fields if field.mark is None]
-        # Of these, which have a column that distinguishes integers from floats.
+        # Those of these with a column that distinguishes integers from floats.
         self._integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
         self.plain = {field.path: field for field in plain}
 
@@ -483,7 +483,7 @@ class _Table:
         return pyarrow().chunked_array([self.array(k, field.index) for k in range(len(self._batches))])
 
     def rest(self) -> Any | None:
-        """Return the column of what has no column of its own, over all batches."""
+        """Return the column of values without a column of their own, over all batches."""
         for field in self.fields:
             if field.mark == "rest":
                 arrays = [self.array(k, field.index) for k in range(len(self._batches))]

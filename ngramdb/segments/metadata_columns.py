@@ -1,6 +1,6 @@
 """Columns of metadata on their way into Arrow: each batch in its narrowest type, widened at the end.
 
-`ngramdb.segments.metadata` says what the types and marks mean.
+`ngramdb.segments.metadata` defines the types and marks.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def pyarrow() -> Any:
 
 @cache
 def import_pandas() -> None:
-    """Import pandas, where it is installed, before pyarrow does.
+    """Import pandas, if installed, before pyarrow does.
 
     pyarrow's first array or scalar of Python's values imports it, too, and drops what is raised meanwhile:
-    Ctrl-C was lost, and a statement that should have ended went on to its commit.
+    Ctrl-C was lost, and a statement that should have been cancelled was committed.
     """
     with suppress(Exception):
         import pandas  # type: ignore[import-untyped, unused-ignore] # noqa: F401
@@ -116,16 +116,16 @@ class Column:
         self.path = path
         self.mark = mark
         self.types: set[str] = set()
-        # What it is where it has no value.
+        # The type to use if it has no value.
         self.declared: set[str] = set()
         # The Arrow types that values came with; None for values of no table.
         self.came: set[bytes | None] = set()
         self.values: list[Any] = []
-        # None where a batch has no value.
+        # None for a batch without values.
         self.chunks: list[Chunk | None] = [None] * n_batches
 
     def put(self, row: int, value: Any) -> None:
-        """Set the value of a row of the current batch; rows passed over have none."""
+        """Set the value of a row of the current batch; skipped rows have none."""
         missing = row - len(self.values)
         if missing:
             self.values.extend([None] * missing)
@@ -144,7 +144,7 @@ class Column:
         self.values = []
 
     def put_array(self, array: Any, type_name: str, came: bytes | None = None) -> None:
-        """Set the values of the current batch, which has no others: an array of the type's own storage."""
+        """Set all values of the current batch: an array of the type's own storage."""
         self.came.add(came)
         found = {type_name} if type_name != "int64" else types_of_integers(array)
         self.types |= found
@@ -152,7 +152,7 @@ class Column:
 
 
 def types_of_integers(array: Any) -> set[str]:
-    """What `types_of` gives for the values of an array of integers, null aside."""
+    """Return what `types_of` returns for the values of an array of integers, ignoring nulls."""
     import pyarrow.compute as compute
 
     bounds = compute.min_max(array).as_py()
@@ -326,7 +326,7 @@ def _with_plain_keys(path: str | None, record: Mapping[Any, Any]) -> Mapping[str
 
 
 def _plain(path: str, value: Any, depth: int) -> Any:
-    """Return a value as JSON's own Python types; raises InvalidArgument for one that has no such form."""
+    """Return a value in JSON's own Python types; raises InvalidArgument if it cannot be converted."""
     kind = type(value)
     if kind is str:
         return _checked_text(path, value)
@@ -341,7 +341,7 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         items = _with_plain_keys(path, value).items()
         return {_checked_text(path, key): _plain(path, item, depth + 1) for key, item in items}
-    # Of times NumPy makes numbers since 1970 where Python's end at microseconds.
+    # NumPy converts times beyond Python's microseconds to numbers since 1970.
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "mM":
         return _plain(path, value.tolist(), depth + 1)
     # Subclasses, such as enumerations: what they are, not how they call themselves.

@@ -1,7 +1,7 @@
 """The metadata of documents that are carried over from segments into another one.
 
-As columns, without a Python object for a value, where each field is of one type in all segments; row by row
-else. The file is the same, byte for byte.
+Merges by columns, without a Python object per value, if each field has one type in all segments; else row by
+row. The resulting file is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def merged_metadata(parts: Sequence[Part]) -> MetadataBuilder:
 
 
 def _types_in_common(parts: Sequence[Part]) -> dict[str, str] | None:
-    """The type of each field; None where one has several, or columns do not say all."""
+    """Return the type of each field; None if a field has several, or the columns do not hold all values."""
     types: dict[str, str] = {}
     for part in parts:
         reader = part.segment.metadata

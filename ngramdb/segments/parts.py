@@ -21,7 +21,7 @@ CHUNK_SYMBOLS = 1 << 22
 class Part(NamedTuple):
     """Documents `numbers` (ascending) of a segment.
 
-    `new_ids[id]` replaces their token ids where it is given.
+    `new_ids[id]` replaces their token ids if given.
     """
 
     segment: Segment

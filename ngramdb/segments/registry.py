@@ -41,7 +41,7 @@ def register(kind: Kind) -> None:
 
 
 def kind_named(name: str, path: str) -> Kind:
-    """The kind of the segment at `path`. Raises FormatVersionError where this program does not know it."""
+    """Return the kind of the segment at `path`. Raises FormatVersionError if it is unknown."""
     kind = _KINDS.get(name)
     if kind is None:
         known = ", ".join(sorted(_KINDS))

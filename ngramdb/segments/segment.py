@@ -79,7 +79,7 @@ class NativeSegment(Segment):
 
     @property
     def has_far_index(self) -> bool:
-        """Whether the file has what questions from far away go by (`far_index`)."""
+        """True if the file has the sections for remote queries (`far_index`)."""
         return self._container.has(far_index.KEYS)
 
     def write_with_far_index(self, file: Sink, threads: int) -> SegmentSummary:
@@ -137,7 +137,7 @@ class NativeSegment(Segment):
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
-        """The documents' ids where they have gaps, ascending; else None."""
+        """The documents' ids, ascending, if they have gaps; else None."""
         if not self._container.has(DOC_IDS):
             return None
         ids = self._container.array(DOC_IDS)
@@ -155,7 +155,7 @@ class NativeSegment(Segment):
 
     @cached_property
     def starts(self) -> NDArray[np.uint32]:
-        """Where documents start in `symbols`: (n_documents + 1,), ascending.
+        """The offset of each document in `symbols`: (n_documents + 1,), ascending.
 
         Raises CorruptionError when they do not. Cost: a pass over them, once.
         """
@@ -176,7 +176,7 @@ class NativeSegment(Segment):
 
     @property
     def lcps(self) -> NDArray[np.uint8] | None:
-        """The far LCPs of rows that have no bits for LCPs, `Container.sliced`; None where there are none."""
+        """The far LCPs of rows without bits for LCPs, `Container.sliced`; None without far LCPs."""
         if self.lcp_width != 0 or not self._container.has(far_index.LCPS):
             return None
         lcps: NDArray[np.uint8] = self._container.sliced(far_index.LCPS)
@@ -188,7 +188,7 @@ class NativeSegment(Segment):
 
     @property
     def lcp_width(self) -> int:
-        """How many bits of a row hold its LCP with the row before (FORMAT.md, "Suffix array")."""
+        """Number of bits of a row that hold its LCP with the row before (FORMAT.md, "Suffix array")."""
         width = self._number("lcp_width") if "lcp_width" in self._container.properties else 0
         if width > MOST_LCP_WIDTH or self.n_tokens + self.n_documents > 1 << (32 - width):
             raise self._corruption(f"its LCPs are {width} bits wide, which its positions leave no room for")
@@ -200,13 +200,13 @@ class NativeSegment(Segment):
         return self._number("gap")
 
     def stored_text(self, i: int) -> bytes | None:
-        """What is stored of document i's text; None where its ids give it back, or where it has none."""
+        """Return the stored text of document i; None if its ids decode to it, or without a text."""
         return self._texts.text(i)
 
     def verify_documents(self, first: int, last: int) -> None:
         """Check the symbols of documents [first, last] before they are copied.
 
-        Each document ends in a separator and has no other; checksums are checked. Raises CorruptionError.
+        Each document ends in its only separator; checksums are verified. Raises CorruptionError.
         Cost: a pass over the symbols.
         """
         symbols, starts = self.symbols, self.starts
@@ -242,7 +242,7 @@ class NativeSegment(Segment):
         return ids, offsets
 
     def largest_id(self) -> int:
-        """The largest token id, -1 where there are no tokens. Cost: a pass over the symbols."""
+        """The largest token id, or -1 without tokens. Cost: a pass over the symbols."""
         largest = int(self._container.array("tokens").max()) if self.n_tokens else 0
         return largest - (largest <= self.gap)
 
@@ -324,9 +324,9 @@ class NativeSegment(Segment):
             raise self._corruption("its numbers of tokens and documents are not those of its sections")
         ends = starts[1:].astype(np.int64) - 1
         if (np.diff(starts.astype(np.int64)) < 1).any() or (tokens[ends] != 0).any():
-            raise self._corruption("a document does not end in a separator where the next one starts")
+            raise self._corruption("a document does not end in a separator before the next one starts")
         if len(tokens) - int(np.count_nonzero(tokens)) != self.n_documents:
-            raise self._corruption("a separator stands inside a document")
+            raise self._corruption("a document contains a separator")
         lcps = None if self.has_far_index else self.lcps
         wrong = first_wrong_row(tokens, self.rows, self.lcp_width, lcps)
         if wrong is not None:
@@ -356,7 +356,7 @@ class NativeSegment(Segment):
             raise self._corruption("its directory is not that of its suffix array")
 
     def _check_sizes(self) -> None:
-        """Raise CorruptionError unless sections have the types and lengths that the numbers ask for."""
+        """Raise CorruptionError unless sections have the types and lengths that the counts imply."""
         n_symbols = self.n_tokens + self.n_documents
         for name, types, n in (
             ("tokens", ("u1", "u2", "u4"), n_symbols),
@@ -376,7 +376,7 @@ class NativeSegment(Segment):
     def _place(self, name: str) -> Section:
         place = self._container.sections.get(name)
         if place is None:
-            raise self._corruption(f"it has no section {name}")
+            raise self._corruption(f"section {name} is missing")
         return place
 
     def _number(self, name: str) -> int:
@@ -401,7 +401,7 @@ _SUMS = Path("/proc/self/smaps_rollup")
 
 
 def bytes_in_large_pages() -> int | None:
-    """Bytes that the system holds in pages of megabytes; None where it does not say.
+    """Return the bytes that the system holds in pages of megabytes; None if it does not report them.
 
     It gives arrays such pages as far as it has some left. Cost: milliseconds a gigabyte of memory.
     """

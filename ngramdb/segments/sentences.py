@@ -1,6 +1,6 @@
-"""Where the sentences of a segment begin: a bit for each of its symbols, in the section `sentences`.
+"""Beginnings of sentences in a segment: a bit for each of its symbols, in the section `sentences`.
 
-Bit p, the least significant of a byte first, is set where a sentence begins with the token at p, and for the
+Bit p, the least significant of a byte first, is set if a sentence begins with the token at p, and for the
 separator after a document. A document's first token begins one; so a document whose first bit is clear is one
 whose sentences are not known, and none of its bits is set.
 """
@@ -81,7 +81,7 @@ class SentenceBuilder:
 
 
 class SentenceStream:
-    """The sentences of documents that are carried over; those that no segment has are asked of `marker`.
+    """The sentences of documents that are carried over; `marker` finds those that no segment stores.
 
     Cost: a nanosecond a symbol, and what the marker takes. Memory: a bit a symbol.
     """
@@ -138,13 +138,13 @@ def token_flags(segment: Segment, numbers: Numbers) -> Flags:
 
 
 def are_known(bits: Bits, starts: NDArray[Any]) -> bool:
-    """Whether the sentences of all documents are known, which begin at `starts`."""
+    """Return True if the sentences of all documents, which begin at `starts`, are known."""
     places = starts.astype(np.int64)
     return bool(((bits[places // 8] >> (places % 8).astype(np.uint8)) & 1).all())
 
 
 def wrong_document(bits: Bits, starts: NDArray[Any]) -> int | None:
-    """The first document whose bits break the invariant above, None where there is none.
+    """Return the first document whose bits violate the invariant above, or None.
 
     `starts` has one more entry, the number of symbols. Cost: a pass over the bits.
     """

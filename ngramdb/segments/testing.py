@@ -1,7 +1,7 @@
 """The test kit of kinds of segments: what the index of every kind must answer.
 
-A kind's tests make its index of some documents and call `check_index`. It asks everything that the rest of
-the program asks of a segment's index and compares the answers with those of the plainest kind of the same
+The tests of a kind index some documents and call `check_index`. It runs every query that the rest of
+the program makes on a segment's index and compares the answers with those of the plainest kind of the same
 documents, and with the defaults of the kind's own primitives. Nothing here knows pytest; what is wrong is an
 AssertionError that names the question.
 """
@@ -35,7 +35,7 @@ GRAM, NOT, AND_ORDERED, OR = 0, 1, 3, 4
 
 
 def packed(documents: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Documents as kernels take them: all ids in a row, and where each document starts."""
+    """Return documents in the form of the kernels: all ids in a row, and the offset of each document."""
     offsets = np.cumsum([0, *map(len, documents)], dtype=np.int64)
     ids = [token for document in documents for token in document]
     return np.array(ids, dtype=np.int64), offsets
@@ -65,7 +65,7 @@ def check_same(
 ) -> None:
     """Check that two indexes of the same documents answer alike. Raises AssertionError.
 
-    Without `same_rows` their rows may be in different orders: what is asked row by row is compared sorted.
+    Without `same_rows` their rows may be in different orders: answers by row are compared sorted.
     """
     for ask in (partial(_documents, same_rows=same_rows), _ngram_lists, _models):
         _compare("", ask, index, other)
@@ -96,7 +96,7 @@ def _rows(index: SegmentIndex, ngram: Ids) -> tuple[int, int]:
 
 
 def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool, sentences: bool) -> Answers:
-    """What is asked about one n-gram."""
+    """Return the answers about one n-gram."""
     lo, hi = _rows(index, ngram)
     yield "find", (lo, hi) if same_rows else hi - lo
     positions = index.positions(lo, hi)
@@ -140,7 +140,7 @@ def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool, sentences: bool) ->
 
 
 def _sentences(index: SegmentIndex, starts: NDArray[Any], stops: NDArray[Any]) -> Answers:
-    """What is asked about the sentences of occurrences: here each third token of a document begins one."""
+    """Return the answers about the sentences of occurrences: here every third token begins a sentence."""
     bits = _marked(index)
     lo, hi = sentences_at(bits, starts)
     yield "sentences_at", list(zip(_places(index, lo), _places(index, hi), strict=True))
@@ -148,7 +148,7 @@ def _sentences(index: SegmentIndex, starts: NDArray[Any], stops: NDArray[Any]) -
     around.add(index, starts, stops, 2, 5, bits)
     yield "tokens around within sentences", _plain(around.found())
     for at in ("BEGIN", "END"):
-        # Where a sentence begins, or ends, and then any two tokens.
+        # The beginning or end of a sentence, and then any two tokens.
         steps = [[PATTERN_CODES[name], 0, 0] for name in (at, "ANY", "ANY", "DONE")]
         matcher = Matcher(np.array(steps, dtype=np.int64), np.zeros((0, 0), dtype=np.uint8))
         for within in (False, True):
@@ -157,7 +157,7 @@ def _sentences(index: SegmentIndex, starts: NDArray[Any], stops: NDArray[Any]) -
 
 
 def _marked(index: SegmentIndex) -> NDArray[np.uint8]:
-    """Sentences of three tokens: a bit for each position, set where one begins and for separators."""
+    """Mark sentences of three tokens: a bit per position, set for beginnings and separators."""
     flags = np.zeros(index.n_positions, dtype=np.bool_)
     starts, stops = index.document_bounds(np.arange(index.n_documents, dtype=np.uint32))
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
@@ -167,7 +167,7 @@ def _marked(index: SegmentIndex) -> NDArray[np.uint8]:
 
 
 def _sums(index: SegmentIndex, ngram: Ids) -> Answers:
-    """What a sum of segments answers, here of one added and as many subtracted as added besides."""
+    """Return the answers of sums of segments, here with one added and equally many subtracted and added."""
     for net in (Index([index], [1]), Index([index] * 3, [1, -1, 1])):
         yield "count", net.count(ngram)
         yield "count_many", net.count_many(*packed([ngram] * 3)).tolist()

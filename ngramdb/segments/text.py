@@ -5,8 +5,8 @@ itself, so that one document costs the frames it lies in. Four sections, absent 
 text stored:
 
     text.frames         u1  the Zstandard frames (with content size and checksum), one after the other
-    text.frame_offsets  u8  where each frame begins in text.frames, and where the last one ends
-    text.offsets        u8  where each document's text begins in the stream, and where the last one ends
+    text.frame_offsets  u8  the offset of each frame in text.frames, and the end of the last one
+    text.offsets        u8  the offset of each document's text in the stream, and the end of the last one
     text.stored         u1  bitmap, least significant bit first: document i has stored text (it may be empty)
 
 Invariant: every frame but the last holds FRAME_BYTES; a document without stored text has length zero.
@@ -41,7 +41,7 @@ Sections = dict[str, tuple[NDArray[Any], str]]
 
 
 class SectionSource(Protocol):
-    """What a reader asks of a container."""
+    """The part of a container that a reader uses."""
 
     def has(self, name: str, /) -> bool: ...
 
@@ -53,7 +53,7 @@ class SectionSource(Protocol):
 
 
 class SectionWriter(Protocol):
-    """What is asked of a container that is written."""
+    """The part of a container that a writer uses."""
 
     def begin(self, name: str, dtype: str = ..., /) -> None: ...
 
@@ -67,13 +67,13 @@ class SectionWriter(Protocol):
 class TextBuilder:
     """Collects the texts of a segment's documents; keeps them compressed only.
 
-    Cost: memory of the compressed text, 8 bytes a document, and one frame.
+    Cost: memory of the compressed text, 8 bytes per document, and one frame.
     """
 
     def __init__(self, prefix: str = "text", on_frame: Callable[[bytes], None] | None = None) -> None:
         """`prefix` is that of the sections' names: other columns of bytes are stored in the same way.
 
-        Frames are given to `on_frame`, where there is one, and not kept.
+        Frames are passed to `on_frame`, if given, and not kept.
         """
         self.prefix = prefix
         self._on_frame = on_frame
@@ -107,7 +107,7 @@ class TextBuilder:
     def sections(self) -> Sections:
         """Return the sections to write and their types; none when no text was stored. Ends the building.
 
-        That of the frames is empty where `on_frame` has them.
+        The array of frames is empty if `on_frame` received them.
         """
         if not any(self._stored):
             return {}
@@ -161,11 +161,11 @@ class TextBuilder:
 class TextStream:
     """A column that is written while its texts come: the sections of a TextBuilder in the memory of a frame.
 
-    Cost: 8 bytes a document besides.
+    Cost: 8 more bytes per document.
     """
 
     def __init__(self, texts: Iterable[Sequence[bytes | None]], prefix: str = "text") -> None:
-        """Of each document its text, or None where it is not stored, in lists; taken once, when written."""
+        """Take lists with each document's text, or None if it is not stored; read once, when written."""
         self._texts = texts
         self._prefix = prefix
 
@@ -212,7 +212,7 @@ class TextReader:
         self._last: tuple[int, bytes] = (-1, b"")
         if not self._has_text:
             return
-        # Of the frames, those that are used are verified one by one.
+        # The frames in use are verified one by one.
         arrays = {
             name: (sections.sliced if name == "frames" else sections.array)(f"{prefix}.{name}")
             for name in _TYPES
@@ -238,7 +238,7 @@ class TextReader:
     def text(self, i: int) -> bytes | None:
         """Return document i's text as it came, or None when it is not stored.
 
-        Raises CorruptionError when the file is damaged; IndexError when there is no document i.
+        Raises CorruptionError if the file is damaged; IndexError if document i does not exist.
         Cost: decompressing the frames that the text lies in, each 256 KiB (0.4 ms).
         """
         if not self.has_text(i):
@@ -268,7 +268,7 @@ class TextReader:
         stored = np.unpackbits(self._stored, bitorder="little", count=self._n_documents).astype(bool)
         if np.any(np.diff(self._offsets)[~stored]):
             raise self._corruption(
-                "text.offsets", "length zero where no text is stored", "a length above zero"
+                "text.offsets", "length zero for a document without stored text", "a length above zero"
             )
         for k in range(len(self._frame_offsets) - 1):
             self._frame(k)

@@ -1,4 +1,4 @@
-"""Where the bytes of a container lie: constants that writer and reader share (byte tables: FORMAT.md)."""
+"""Layout of a container: constants shared by the writer and the reader (byte tables: FORMAT.md)."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def item_size(dtype: str) -> int:
 
 
 class FileInfo(NamedTuple):
-    """What identifies a finished file: its size in bytes, and the crc32 in its footer."""
+    """Identity of a finished file: its size in bytes, and the crc32 in its footer."""
 
     size: int
     crc: int
 
 
 class Section(NamedTuple):
-    """Where a section lies: bytes from the start of the file, and the type of its elements."""
+    """Position of a section: bytes from the start of the file, and the type of its elements."""
 
     offset: int
     length: int
@@ -87,7 +87,7 @@ class Source(Protocol):
     around: int
 
     def __call__(self, start: int, stop: int, table_start: int, table_stop: int, again: bool, /) -> None:
-        """Have bytes [start, stop) and [table_start, table_stop) there; with `again` bring them anew."""
+        """Fetch bytes [start, stop) and [table_start, table_stop); with `again` even if present already."""
 
     def need(self, start: int, stop: int, /) -> None:
         """Have bytes [start, stop) there."""
@@ -97,14 +97,14 @@ class Source(Protocol):
 
     @property
     def n_present(self) -> int:
-        """How many bytes are there."""
+        """Number of bytes that are present."""
 
 
 # ---- The token stream of a segment: documents as symbols, each document followed by a separator.
 
 
 Symbols = NDArray[Any]
-# Of 8, 16 or 32 bits.
+# Arrays of 8, 16 or 32 bits per element.
 TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
@@ -159,7 +159,7 @@ class SymbolBuilder:
         return stream, np.cumsum(lengths).astype(np.uint32), gap
 
     def _make_room(self, n_symbols: int) -> None:
-        """Sees to it that the array has so many places, wide enough for the largest symbol."""
+        """Grow the array to this many symbols, wide enough for the largest one."""
         width = next((w for w in WIDTHS if self._largest <= np.iinfo(w).max), np.dtype(np.uint64))
         capacity = max(self._symbols.size, self._capacity)
         if n_symbols > capacity:
@@ -183,9 +183,9 @@ class SymbolBuilder:
 
 
 def narrowest(largest_id: int, smallest_absent: Callable[[int], int | None]) -> tuple[np.dtype[Any], int]:
-    """The narrowest width for ids up to the largest one (-1: there are none), and the gap.
+    """Return the narrowest width for ids up to the largest one (-1 without ids), and the gap.
 
-    `smallest_absent(last)` is asked for the smallest id in 0..last that no document has, None where there is
+    `smallest_absent(last)` returns the smallest id in 0..last that no document has, or None if there is
     none, only when it takes that one as the gap to make a width do.
     """
     for width in WIDTHS:
@@ -202,7 +202,7 @@ def narrowest(largest_id: int, smallest_absent: Callable[[int], int | None]) -> 
 def recoded(symbols: Symbols, gap: int, width: np.dtype[Any], new_gap: int) -> Symbols:
     """Symbols of one gap as those of another gap and width: a new array.
 
-    Ids that the width has no room for become any symbols.
+    Ids that do not fit the width become arbitrary symbols.
     """
     ids = symbols.astype(np.uint64)
     ids -= (symbols != 0) & (ids <= gap)

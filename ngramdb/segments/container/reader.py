@@ -83,7 +83,7 @@ class Container:
         path : what messages call the file.
         kind : the kind that the file must be of; None takes any.
         expect : size and checksum that the file must have, as the file that refers to it states.
-        source : brings what the buffer lacks, where the file lies elsewhere; None where all is there.
+        source : fetches missing bytes of a remote file; None if the buffer is complete.
         Raises CorruptionError when header, footer, table of contents or a section's bounds are wrong, or when
         it is another file than expected; FormatVersionError when only a newer program can read it.
         Cost: the same for every size of file; sections are not read.
@@ -104,7 +104,7 @@ class Container:
     def _open_from_its_end(
         cls, buffer: memoryview, path: str, kind: str | None, expect: FileInfo | None, source: Source
     ) -> Container:
-        """As `open`. Where the properties have a copy of the header, the file's beginning is not brought."""
+        """Open as `open` does; a header copied into the properties saves fetching the file's beginning."""
         source.need(len(buffer) - FOOTER_SIZE, len(buffer))
         footer = _read_footer(buffer, path, None, expect)
         source.need(footer.toc_offset, footer.toc_offset + footer.toc_length)
@@ -116,7 +116,7 @@ class Container:
         try:
             header = _read_header(memoryview(bytes.fromhex(copy)), path, kind)
         except ValueError as error:
-            raise CorruptionError(f"{path}: its properties have no header: {error}", path=path) from error
+            raise CorruptionError(f"{path}: its properties lack the header: {error}", path=path) from error
         return cls(buffer, path, _read_footer(buffer, path, header, expect), header, toc, source)
 
     @property
@@ -153,7 +153,7 @@ class Container:
     def section(self, name: str) -> memoryview:
         """The section's bytes, read-only.
 
-        Raises CorruptionError if the file has no such section, or if it is small and damaged.
+        Raises CorruptionError if the section is missing, or if it is small and damaged.
         """
         place = self._verified(name)
         return self._buffer[place.offset : place.offset + place.length]
@@ -161,7 +161,7 @@ class Container:
     def array(self, name: str) -> npt.NDArray[Any]:
         """The section as a read-only one-dimensional array of its recorded type, not copied.
 
-        Raises CorruptionError if the file has no such section, or if it is small and damaged.
+        Raises CorruptionError if the section is missing, or if it is small and damaged.
         """
         return self._array(self._verified(name))
 
@@ -193,15 +193,15 @@ class Container:
         return self._checksums
 
     def unverified(self, name: str) -> npt.NDArray[Any]:
-        """What `array` returns, for readers that verify by `checksums` what they use.
+        """Return what `array` returns, for readers that verify what they use by `checksums`.
 
-        Raises CorruptionError if the file has no such section, or was cut short since it was opened.
+        Raises CorruptionError if the section is missing, or the file was cut short since it was opened.
         """
         self._check_length()
         return self._array(self._place(name))
 
     def bring(self, first: str, last: str) -> None:
-        """Have sections that lie one after the other here, where that is one request or a few of a file."""
+        """Fetch adjacent sections if they come in one request, or in a few requests per file."""
         if self._source is not None:
             start, last_place = self._place(first).offset, self._place(last)
             stop = last_place.offset + last_place.length
@@ -210,7 +210,7 @@ class Container:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the file lies elsewhere, so that what has not been used has to be waited for."""
+        """True if the file is remote, so that bytes not used before have to be waited for."""
         return self._source is not None
 
     @property
@@ -219,7 +219,7 @@ class Container:
         return VERIFIED_AT_USE if self._source is None else len(self._buffer)
 
     def sliced(self, name: str) -> npt.NDArray[Any]:
-        """What `array` returns, for readers of slices: they call `verify_range` for each before they read it.
+        """Return what `array` returns, for readers of slices: they call `verify_range` before each read.
 
         Without that, slices of large sections are not verified; of files that lie elsewhere they are not
         there.
@@ -233,9 +233,9 @@ class Container:
         self.verify_range(place.offset + width * start, place.offset + width * stop)
 
     def read_along(self, wanted: bool) -> None:
-        """Whether the file gets into memory as a whole once searches have read many of its blocks.
+        """Set whether the whole file is read into memory once searches have read many of its blocks.
 
-        Files are mapped for reading at random places: without this, only what is asked for is ever read.
+        Files are mapped for random access: without this, only the requested blocks are ever read.
         """
         self.checksums.read_along(wanted and self._is_mapped())
 
@@ -276,7 +276,7 @@ class Container:
             pages.advise(self._buffer, "done", start, stop)
 
     def resident_bytes(self) -> int:
-        """How many bytes of the file are in memory, or here at all. Cost: some 10 ns a page."""
+        """Number of bytes of the file in memory, or fetched at all. Cost: about 10 ns per page."""
         from ngramdb._cext.base import pages
 
         if self._source is not None:
@@ -324,7 +324,7 @@ class Container:
         return self._source is None and not isinstance(self._buffer.obj, (bytes, bytearray))
 
     def _check_length(self) -> None:
-        """Raise CorruptionError where the file was cut short since it was mapped.
+        """Raise CorruptionError if the file was cut short since it was mapped.
 
         Reading what is missing would end the process.
         """
@@ -356,7 +356,7 @@ class Container:
             return self._toc.sections[name]
         except KeyError:
             raise CorruptionError(
-                f"{self.path}: the file has no section {name!r}; it has {', '.join(self.sections) or 'none'}",
+                f"{self.path}: no section {name!r}; the file has {', '.join(self.sections) or 'none'}",
                 path=self.path,
                 expected=name,
             ) from None
@@ -429,7 +429,7 @@ def _read_footer(buffer: memoryview, path: str, header: _Header | None, expect: 
     fields = FOOTER.unpack_from(buffer, start)
     toc_offset, table_offset, toc_length, n_blocks, block_size, toc_crc, table_crc, file_id, magic = fields
     if magic != MAGIC:
-        _damaged(path, "has no footer (it was cut short, or never finished)", start + 52, MAGIC, magic)
+        _damaged(path, "ends without a footer (cut short, or never finished)", start + 52, MAGIC, magic)
     (expected,) = CRC.unpack_from(buffer, start + FOOTER.size)
     found = zlib.crc32(buffer[start : start + FOOTER.size])
     if found != expected:
@@ -497,7 +497,7 @@ def parse_json(text: bytes) -> Any:
 
 def _object(value: Any, key: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get(key), dict):
-        raise ValueError(f"there is no JSON object {key!r}")
+        raise ValueError(f"missing JSON object {key!r}")
     return cast("dict[str, Any]", value[key])
 
 
@@ -505,16 +505,16 @@ def _section(name: str, fields: Any) -> Section:
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise ValueError(f"a section's name has {len(name)} characters")
     if not isinstance(fields, dict):
-        raise ValueError(f"section {name!r} is no JSON object")
+        raise ValueError(f"section {name!r} is not a JSON object")
     offset, length, dtype = fields.get("offset"), fields.get("length"), fields.get("dtype")
     if type(offset) is not int or type(length) is not int or offset < HEADER_SIZE or length < 0:
         raise ValueError(f"section {name!r}: offset {offset!r} and length {length!r} are not possible")
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ValueError(f"section {name!r}: dtype {dtype!r} is none of {', '.join(DTYPES)}")
+        raise ValueError(f"section {name!r}: unknown dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
     if offset % ALIGNMENT:
-        raise ValueError(f"section {name!r}: offset {offset} is no multiple of {ALIGNMENT}")
+        raise ValueError(f"section {name!r}: offset {offset} is not a multiple of {ALIGNMENT}")
     if length % item_size(dtype):
-        raise ValueError(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
+        raise ValueError(f"section {name!r}: {length} bytes are not a multiple of the size of {dtype}")
     return Section(offset, length, dtype)
 
 

@@ -40,15 +40,15 @@ Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
 # Bytes whose checksum is made while they are written: a millisecond of work.
 _WORTH_A_THREAD = 1 << 21
-# What is copied of a scratch file at a time.
+# Bytes copied from a scratch file at a time.
 _PIECE = 1 << 22
 
 
 class Sink(Protocol):
-    """What a container is written to: append-only; `sync` makes what was written survive a power failure.
+    """The destination of a container: append-only; `sync` makes written bytes survive a power failure.
 
     It may have `scratch`, which makes a `Scratch` on the same disk; and `ahead`, which makes an `Ahead` of
-    it or gives None, with `pass_over`, by which writing goes on behind what was written ahead.
+    it or returns None, with `pass_over`, which skips what was written ahead.
     """
 
     def write(self, data: bytes | memoryview, /) -> object: ...
@@ -77,8 +77,8 @@ class ContainerWriter:
 
     Parameters
     ----------
-    file : where the bytes go; this object closes it in `finish`, and only there.
-    kind : four characters A-Z or 0-9 that say what the file is (`SEGM`, `MNFT`, …).
+    file : the destination; this object closes it in `finish`, and only there.
+    kind : four characters A-Z or 0-9, the kind of file (`SEGM`, `MNFT`, …).
     reader_flags, writer_flags : feature bits that a program must know to read, or to replace, the file.
     file_id : 16 bytes, drawn at random if not given.
     block_size : bytes per checksum, one of `BLOCK_SIZES`.
@@ -137,7 +137,7 @@ class ContainerWriter:
         if not 0 < len(name) <= MAX_NAME_LENGTH:
             raise InvalidArgument(f"a section's name has 1 to {MAX_NAME_LENGTH} characters")
         if dtype not in DTYPES:
-            raise InvalidArgument(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+            raise InvalidArgument(f"unknown dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
         self._open_section = (name, self.offset, dtype)
 
     def write(self, chunk: Bytes) -> None:
@@ -153,14 +153,14 @@ class ContainerWriter:
         name, start, dtype = self._open_section
         length = self.offset - start
         if length % item_size(dtype):
-            raise InvalidArgument(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
+            raise InvalidArgument(f"section {name!r}: {length} bytes do not divide by the size of {dtype}")
         self._sections[name] = Section(start, length, dtype)
         self._open_section = None
         self._put(bytes(TAIL))
         self._align()
 
     def following(self, n_bytes: int, start: int | None = None) -> int:
-        """Where the next section begins if the one that begins at `start` has so many bytes.
+        """Return the offset of the section after one of `n_bytes` bytes at `start`.
 
         Without `start` that is the section that was begun, or would be now.
         """
@@ -170,7 +170,7 @@ class ContainerWriter:
         return end + -end % ALIGNMENT
 
     def ahead(self, name: str, dtype: str, offset: int) -> AheadSection | None:
-        """A section that any thread writes while those before it are written; None where the file cannot.
+        """Open a section that any thread may write while earlier ones are written; None if unsupported.
 
         offset : where it will begin: `following`
         """
@@ -238,7 +238,7 @@ class ContainerWriter:
         self._put(bytes(-self.offset % ALIGNMENT))
 
     def _put(self, data: bytes | memoryview) -> None:
-        """Write bytes and sum them up, at the same time where they are many."""
+        """Write bytes and add them to the checksum, in parallel if there are many."""
         view = memoryview(data)
         if len(view) < _WORTH_A_THREAD:
             if len(view):

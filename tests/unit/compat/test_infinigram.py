@@ -320,5 +320,5 @@ def test_several_folders_of_the_peer_are_a_sum_and_a_difference(tmp_path: Path) 
         InfiniGramEngine(whole, EOS, token_dtype="u32")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "x").write_text("")
-    with pytest.raises(NgramdbError, match="has no index of infini-gram"):
+    with pytest.raises(NgramdbError, match="is not an infini-gram index"):
         InfiniGramEngine(str(tmp_path / "empty"), EOS)
