@@ -181,7 +181,7 @@ class TerminalText(io.StringIO):
 
 
 class Story:
-    """The examples of one page, run in `folder`."""
+    """The examples of a page, and of pages that continue it, run in `folder`."""
 
     def __init__(self, page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.page = page
@@ -205,17 +205,19 @@ class Story:
             monkeypatch.delenv(name, raising=False)
         self._monkeypatch = monkeypatch
 
-    def run(self) -> None:
-        """Every block, to the first one that does not print what the page says."""
-        every = blocks(self.page)
-        for block, behind in zip(every, [*every[1:], None], strict=True):
-            if block.kind == "console":
-                for example in console_examples(block):
-                    self.console(example)
-            elif block.kind == "python":
-                self.python(block, behind)
+    def run(self, *continued: Path) -> None:
+        """Run every block of the page and of those that continue it, up to the first wrong output."""
+        for page in (self.page, *continued):
+            self.page = page
+            every = blocks(page)
+            for block, behind in zip(every, [*every, None][1:], strict=True):
+                if block.kind == "console":
+                    for example in console_examples(block):
+                        self.console(example)
+                elif block.kind == "python":
+                    self.python(block, behind)
+            self._rewrite()
         self.close()
-        self._rewrite()
 
     def close(self) -> None:
         """Leave the prompt, if there is one."""
@@ -239,6 +241,7 @@ class Story:
         for change in sorted(self._changes, key=lambda change: change.first, reverse=True):
             lines[change.first - 1 : change.first - 1 + change.n] = change.lines
         self.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self._changes = []
 
     # ---- bash and the prompt -----------------------------------------------------------------------------
 

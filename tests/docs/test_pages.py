@@ -24,8 +24,19 @@ from ngramdb.planner.planner import rule_names
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 LANGUAGE = ROOT / "docs" / "language.md"
+# The pages of the language are one story, in this order: some examples use a corpus or a version that an
+# earlier page has made.
+STATEMENTS = """
+    use count patterns count-docs prob using dist score generate docs conditions kwic collocates keywords
+    dispersion ngrams trace sample explain create-corpus copy-from drop-corpus attach show check set
+    delete-docs sums-and-differences alter-corpus restore-corpus keep-version compact copy-to analyze
+"""
+STORY = [
+    ROOT / "docs" / "semantics.md",
+    *(ROOT / "docs" / "statements" / f"{name}.md" for name in STATEMENTS.split()),
+]
 PYTHON = ROOT / "docs" / "python.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages without examples that run.
 OTHERS = [page for page in sorted(ROOT.glob("*.md")) if page != README]
 # Its examples have a test of their own, with the files that they need.
@@ -59,7 +70,9 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the exampl
 
 
 @needs_bash
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in (CLI, README)], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in (CLI, README, LANGUAGE, *STORY)], ids=name_of
+)
 def test_every_example_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,12 +81,25 @@ def test_every_example_prints_what_the_page_says(
 
 
 @needs_bash
-def test_the_readme_prints_what_it_says_and_its_table_of_statements_runs(
+def test_the_language_pages_print_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_example(tmp_path / "pile")
+    Story(LANGUAGE, tmp_path, monkeypatch).run(*STORY)
+
+
+def test_the_language_page_lists_every_page_of_a_statement() -> None:
+    folder = ROOT / "docs" / "statements"
+    assert {page for page in STORY if page.parent == folder} == set(folder.glob("*.md"))
+    linked = re.findall(r"\]\(([\w/-]+\.md)", LANGUAGE.read_text(encoding="utf-8"))
+    assert {page.relative_to(ROOT / "docs").as_posix() for page in STORY} <= set(linked)
+
+
+@needs_bash
+def test_the_readme_prints_what_it_says_and_the_table_of_statements_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_example(tmp_path / "pile")
     Story(README, tmp_path, monkeypatch).run()
-    table = README.read_text(encoding="utf-8").partition("\n## Statements\n")[2].partition("\n## ")[0]
+    table = LANGUAGE.read_text(encoding="utf-8").partition("\n## Statements\n")[2].partition("\n## ")[0]
     examples = re.findall(r"^\|.*\| `([^`]+)` \|$", table, re.MULTILINE)
     with ngramdb.connect("sayings.ngdb") as db:
         for example in examples:
@@ -84,7 +110,7 @@ def test_the_readme_prints_what_it_says_and_its_table_of_statements_runs(
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_blocks_are_of_kinds_that_are_run(page: Path) -> None:
     every = blocks(page)
-    for block, before in zip(every, [None, *every[:-1]], strict=True):
+    for block, before in zip(every, [None, *every][:-1], strict=True):
         where = f"{page.name}, line {block.line}"
         if block.kind == "text":
             assert before is not None and before.kind == "python", f"{where}: what prints this?"
@@ -113,9 +139,8 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert section in {anchor(title) for title in titles}
 
 
-@pytest.mark.parametrize("page", [LANGUAGE, PYTHON], ids=name_of)
-def test_contents_list_every_section(page: Path) -> None:
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+def test_contents_list_every_section() -> None:
+    text = re.sub(r"^```.*?^```", "", PYTHON.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     listed = text.partition("**Contents:**")[2].partition("\n\n")[0]
     sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert len(sections) > 5
@@ -162,18 +187,24 @@ def test_statements_beside_what_other_programs_do_can_be_parsed() -> None:
         assert parse(statement)
 
 
-def test_every_keyword_is_on_the_language_page() -> None:
-    page = LANGUAGE.read_text(encoding="utf-8")
+def language_pages() -> str:
+    """Return the text of all pages of the language."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in (LANGUAGE, *STORY))
+
+
+def test_every_keyword_is_on_a_language_page() -> None:
+    page = language_pages()
     assert [word for word in sorted(keywords()) if not re.search(rf"\b{word}\b", page)] == []
 
 
-def test_every_statement_has_an_example_on_the_language_page() -> None:
-    typed = [example.command for example in all_examples(LANGUAGE) if example.prompt is not None]
+def test_every_statement_has_an_example_on_a_language_page() -> None:
+    examples = [example for page in (LANGUAGE, *STORY) for example in all_examples(page)]
+    typed = [example.command for example in examples if example.prompt is not None]
     assert statement_kinds(typed) == statements()
 
 
-def test_every_option_setting_rule_and_column_is_on_the_language_page() -> None:
-    page = LANGUAGE.read_text(encoding="utf-8")
+def test_every_option_setting_rule_and_column_is_on_a_language_page() -> None:
+    page = language_pages()
     names = [*CORPUS_OPTIONS, *(name.upper() for name in LOAD_OPTIONS), *SETTINGS, *rule_names()]
     columns = {
         column

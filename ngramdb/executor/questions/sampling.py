@@ -129,7 +129,7 @@ def estimated_total(values: NDArray[Any], n_population: int) -> Estimated:
     Counts of words are skewed: a few documents have most of them, and samples without these show too small a
     variance. So intervals of 1.96 standard errors hold less often than 95 % (on words of web pages 77 % to
     88 % of the time; Student's t, a logarithmic scale and Hall's transformation for skewness reach 80 % to
-    99 %, at up to three times the width). docs/language.md says so.
+    99 %, at up to three times the width; docs/statements/sample.md).
     """
     m = len(values)
     if m == 0:
