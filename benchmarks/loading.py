@@ -114,7 +114,7 @@ def report(found: dict[str, list[dict[str, Any]]], corpus: str) -> str:
     best = {figure: min(rounds, key=lambda one: one["wall"]) for figure, rounds in found.items()}
     lines = [
         f"{corpus}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, "
-        f"load average {os.getloadavg()[0]:.0f} (wall times are those of a machine that is so busy)",
+        f"load average {os.getloadavg()[0]:.0f} (wall times include that load)",
         "",
         "| | tokens | wall s | CPU s | M tokens/s | M tokens/s and core | peak MiB |",
         "|---|---|---|---|---|---|---|",
@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> None:
     text = report(found, options.corpus)
     print(text)
     if options.write:
-        head = "Written by `python benchmarks/loading.py --write`; what is measured is said there."
+        head = "Written by `python benchmarks/loading.py --write`; see there for the measurements."
         RESULTS.write_text(f"# Loading\n\n{head}\n\n{text}", encoding="utf-8")
 
 

@@ -150,5 +150,5 @@ Corpus: `{settings.jsonl.name}` under GPT-2 tokens: {size}.
 Seed {settings.seed}; {settings.rounds} rounds of fresh queries; every build {settings.build_rounds} times.
 {machine.verdict(foreign_share)}
 
-Medians of wall time per operation, warm files, one process. The `÷` columns say how many times as long the
-peer took (for memory and size: ours as a share of theirs). `README.md` says how each figure is measured."""
+Medians of wall time per operation, warm files, one process. The `÷` columns give the ratio of the peer's time
+to ours (for memory and size: ours as a share of theirs). `README.md` describes the measurements."""
