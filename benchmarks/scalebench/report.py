@@ -10,9 +10,9 @@ from peerbench.report import duration, significant, today
 from scalebench.rows import TOKENS, Bar, Results, Row, rows
 
 HEAD = """Written by `python benchmarks/scale.py --write`; what is measured, and how, is in `README.md`.
-Growth is the ratio of the largest size's figure to the smallest one's; if marked *a token*, of the figure divided
-by the number of tokens. Bars are set for 1 G tokens and judged at the largest size that was measured, unless
-a size is named."""
+Growth is the ratio of the largest size's figure to the smallest one's; if marked *a token*, of the figure
+divided by the number of tokens. Bars are set for 1 G tokens and judged at the largest size that was
+measured, unless a size is named."""
 
 
 def report(results: dict[int, Results]) -> str:
