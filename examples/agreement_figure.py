@@ -1,11 +1,11 @@
-"""How often does a corpus know another text's next word? The figure of the ∞-gram paper, and its numbers.
+"""Measure how often a corpus predicts the next word of another text, as in the ∞-gram paper.
 
     python agreement_figure.py DATABASE CORPUS FILE [--figure agreement.svg] [--order 5]
 
-FILE has a document a line. A token agrees when the model gives it more than half of the probability. Shares
-are those of the n-gram model of an order, of the ∞-gram, and of its sparse estimates, whose context has
-only one continuation; the table has the ∞-gram by effective n (the length of the context that was used, and
-one). The figure needs matplotlib.
+FILE has one document per line. A token agrees if the model gives it more than half of the probability. The
+shares are those of an n-gram model, of the ∞-gram, and of its sparse estimates, whose context has a single
+continuation; the table has the ∞-gram by effective n (the length of the context that was used, plus one).
+The figure needs matplotlib.
 """
 
 from __future__ import annotations

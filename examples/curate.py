@@ -1,16 +1,16 @@
-"""Clean a corpus, and prove what was done: load, look, remove, export, check.
+"""Clean a corpus and verify the result: load, inspect, remove, export, check.
 
     python curate.py DATABASE CORPUS dump/*.jsonl --phrase "lorem ipsum" --phrase "click here" \\
         --evaluation exam.jsonl --out clean.jsonl.zst --record removed.jsonl
 
-Documents that share too much with one of the evaluation sets (JSON lines, or text with an item a line) are
+Documents that share too much with one of the evaluation sets (JSON lines, or text with one item per line) are
 removed, then those whose text contains one of the phrases, letter for letter. Phrases are matched as text
-(MATCH TEXT), whatever the tokens that a tokenizer cuts them into: `grep` finds none in what is left. That is
-written to `--out`, as it came in, and which documents were removed, when, by whom and why to `--record`. At
-the end everything that was claimed is verified; the exit status is 1 when something is not as it should be.
+(MATCH TEXT), whatever their tokens: `grep` finds none in the rest. The remaining documents are written
+to `--out` in their original form, and the record of removals (which, when, by whom and why) to `--record`. At
+the end all results are verified; the exit status is 1 if a check fails.
 
-With `--dry-run` nothing is removed or written: files are loaded into memory, and no database is made. The
-same command may be run again, also after it was stopped: files that were loaded before are not loaded twice.
+With `--dry-run` nothing is removed or written: files are loaded into memory, and no database is created. The
+same command may be run again, even after it was stopped: no file is loaded twice.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def curate(given: argparse.Namespace) -> int:
     with ngramdb.connect(given.database) as db:
         if given.files:
             load(db, given)
-        corpus = db.corpus(given.corpus)  # an error where it is missing: nothing is cleaned, or overwritten
+        corpus = db.corpus(given.corpus)  # raises if it is missing: nothing is cleaned or overwritten
         before = corpus.n_documents
         start = db.version
         look(corpus, given.phrase)
@@ -54,7 +54,7 @@ def curate(given: argparse.Namespace) -> int:
 
 
 def foresee(given: argparse.Namespace) -> int:
-    """Finds what would be removed, of the corpus, or of files that are loaded into memory only."""
+    """Report what would be removed from the corpus, or from files that are loaded only into memory."""
     if given.files:
         refuse_loaded(given)
     with ngramdb.connect() if given.files else ngramdb.connect(given.database, read_only=True) as db:
@@ -67,14 +67,14 @@ def foresee(given: argparse.Namespace) -> int:
 
 
 def load(db: ngramdb.Connection, given: argparse.Namespace) -> None:
-    """Loads the files; those that an earlier run loaded are not read again (`resume`)."""
+    """Load the files; those that an earlier run loaded are not read again (`resume`)."""
     corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
     report = corpus.load(given.files, resume=True)
     print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
 
 
 def refuse_loaded(given: argparse.Namespace) -> None:
-    """Raises where the corpus has documents, which a dry run of files does not see."""
+    """Raise if the corpus already has documents, which a dry run of files would ignore."""
     if not os.path.exists(given.database):
         return
     with ngramdb.connect(given.database, read_only=True) as db:
@@ -93,22 +93,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("database")
     parser.add_argument("corpus")
     parser.add_argument("files", nargs="*", help="files to load first")
+    parser.add_argument("--tokenizer", default="words", help="for a new corpus: words, a tokenizer.json")
     parser.add_argument(
-        "--tokenizer", default="words", help="of a corpus that is made: words, a tokenizer.json"
+        "--phrase", action="append", default=[], type=phrase, help="remove documents that contain it"
     )
     parser.add_argument(
-        "--phrase", action="append", default=[], type=phrase, help="documents with it are removed"
-    )
-    parser.add_argument(
-        "--evaluation", action="append", default=[], help="evaluation items: JSON lines, or a line each"
+        "--evaluation", action="append", default=[], help="evaluation items: JSON lines, or one per line"
     )
     parser.add_argument(
         "--evaluation-text",
         metavar="FIELD",
-        help="the field of an item that is compared; text when not given",
+        help="the field of an item to compare; text by default",
     )
-    parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
-    parser.add_argument("--threshold", type=float, default=0.8, help="the share that is too much")
+    parser.add_argument("--ngram", type=int, default=13, help="tokens in a compared n-gram")
+    parser.add_argument(
+        "--threshold", type=float, default=0.8, help="the share from which a document is removed"
+    )
     parser.add_argument("--out", default="clean.jsonl")
     parser.add_argument("--record", default="removed.jsonl")
     parser.add_argument("--dry-run", action="store_true")
@@ -116,14 +116,14 @@ def arguments() -> argparse.Namespace:
 
 
 def phrase(text: str) -> str:
-    """A phrase as given. One of white space alone would remove every document, or nearly."""
+    """Return the phrase. White space alone is an error: it would remove nearly every document."""
     if not text.strip():
         raise argparse.ArgumentTypeError("a phrase has letters or other signs, and this one is empty")
     return text
 
 
 def look(corpus: ngramdb.Corpus, phrases: list[str]) -> None:
-    """How often each phrase occurs, and in which company."""
+    """Print the number of occurrences of each phrase, and some of them in context."""
     for phrase in phrases:
         n_documents = corpus.count_docs("? MATCH TEXT", params=[phrase])
         n = corpus.count(phrase, match_text=True)
@@ -146,7 +146,7 @@ def remove(corpus: ngramdb.Corpus, phrases: list[str]) -> int:
 
 
 def contaminated(corpus: ngramdb.Corpus, given: argparse.Namespace, dry_run: bool = False) -> int:
-    """Removes, or only finds, documents that share too much with evaluation sets: one commit."""
+    """Remove, or only find, documents that share too much with evaluation sets, in one commit."""
     if not given.evaluation:
         return 0
     report = corpus.decontaminate(given.evaluation, **criterion(given), dry_run=dry_run)
@@ -163,7 +163,7 @@ def criterion(given: argparse.Namespace) -> dict[str, Any]:
 def prove(
     db: ngramdb.Connection, corpus: ngramdb.Corpus, given: argparse.Namespace, left: int, exported: int
 ) -> int:
-    """Verifies the files and every claim; 1 when something is wrong."""
+    """Verify the files and all results; return 1 if a check fails."""
     facts = {
         "CHECK finds nothing": not db.execute("CHECK").fetchall(),
         f"{left:,} documents are left": corpus.n_documents == left == exported,

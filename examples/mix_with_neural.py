@@ -1,12 +1,12 @@
-"""Does an ∞-gram help a neural language model? Train a small one on the spot, mix them, and see.
+"""Test if an ∞-gram improves a neural language model: train a small one on the spot and mix the two.
 
     python mix_with_neural.py DATABASE CORPUS FILE [--epochs 8]
 
-The neural model sees two tokens: their embeddings, added up, go through a hidden layer into a softmax; it is
-trained on the corpus's documents by Adam, in numpy. FILE has held-out text, a document a line: the first,
-third, … line tunes the weights of the mixture (one for sparse ∞-gram estimates, one for all others), the
-rest is the test. Perplexities are over the test's tokens that the corpus knows. Where the text has nothing
-but what two tokens tell, the mixture gains nothing, and the program says so.
+The neural model sees two tokens: the sum of their embeddings goes through a hidden layer into a softmax; it
+is trained on the corpus's documents by Adam, in numpy. FILE has held-out text, one document per line: the
+first, third, … line tunes the weights of the mixture (one for sparse ∞-gram estimates, one for all others),
+the rest is the test. Perplexities are over the tokens of the test that occur in the corpus. On text that two
+tokens predict as well as a long context, the mixture gains nothing, and the output shows it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LogLinear:
     def __init__(self, n_tokens: int, random: np.random.Generator) -> None:
         self.n_tokens = n_tokens
         shapes = {
-            "first": (n_tokens + 1, WIDTH),  # one more: nothing stands before a text
+            "first": (n_tokens + 1, WIDTH),  # one more for the place before a text
             "second": (n_tokens + 1, WIDTH),
             "bias": (WIDTH,),
             "out": (WIDTH, n_tokens),
@@ -47,12 +47,12 @@ class LogLinear:
         self.n_steps = 0
 
     def contexts(self, ids: Integers) -> tuple[Integers, Integers]:
-        """The token before each one, and the one before that."""
+        """Return the token before each one, and the one before that."""
         padded = np.concatenate([[self.n_tokens, self.n_tokens], ids])
         return padded[1:-1], padded[:-2]
 
     def forward(self, before: Integers, second: Integers) -> tuple[Floats, Floats]:
-        """The hidden layer and the distributions."""
+        """Return the hidden layer and the distributions."""
         w = self.weights
         hidden = np.tanh(w["first"][before] + w["second"][second] + w["bias"])
         logits = hidden @ w["out"] + w["base"]
@@ -60,7 +60,7 @@ class LogLinear:
         return hidden, powers / powers.sum(axis=1, keepdims=True)
 
     def learn(self, before: Integers, second: Integers, wanted: Integers) -> None:
-        """One step of Adam (Kingma & Ba 2015, algorithm 1) on the mean cross-entropy."""
+        """Take one step of Adam (Kingma & Ba 2015, algorithm 1) on the mean cross-entropy."""
         hidden, probs = self.forward(before, second)
         error = probs
         error[np.arange(len(wanted)), wanted] -= 1.0
@@ -90,13 +90,13 @@ class LogLinear:
                 self.learn(before[rows], second[rows], wanted[rows])
 
     def probabilities(self, ids: Integers) -> Floats:
-        """What each token of a text gets."""
+        """Return the probability of each token of a text."""
         _, probs = self.forward(*self.contexts(ids))
         return probs[np.arange(len(ids)), ids]
 
 
 def documents(db: ngramdb.Connection, corpus: ngramdb.Corpus) -> Iterator[Integers]:
-    """The token ids of every document."""
+    """Yield the token ids of every document."""
     result = db.execute(f"DOCS FROM `{corpus.name}`")
     at = result.columns.index("text")
     for row in result:

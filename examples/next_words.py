@@ -1,9 +1,9 @@
-"""Suggest how a text may go on, from what stands in a corpus.
+"""Suggest continuations of a text from a corpus.
 
     python next_words.py DATABASE CORPUS "it was the best of" [-k 5]
 
-The longest end of the text that occurs in the corpus decides (the model INFGRAM). Every suggestion comes with
-its probability and count, and goes on for as long as the corpus leaves no choice.
+They follow the longest suffix of the text that occurs in the corpus (the model INFGRAM). Every suggestion has
+its probability and count, and is extended as long as the corpus has a single continuation.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import argparse
 
 import ngramdb
 
-# A suggestion is not followed further than this.
+# The maximum number of tokens by which a suggestion is extended.
 MOST_TOKENS = 8
 
 
 def certain_end(corpus: ngramdb.Corpus, ids: list[int]) -> list[int]:
-    """The tokens that must follow, because the corpus has one next token only, every time."""
+    """Return the tokens that must follow, because the corpus has a single next token each time."""
     end: list[int] = []
     while len(end) < MOST_TOKENS:
         following = corpus.dist_arrays([*ids, *end])

@@ -1,9 +1,9 @@
-"""Which lines of a file stand in a corpus already, in whole or in part?
+"""Find lines of a file that occur in a corpus already, wholly or in part.
 
     python overlap.py DATABASE CORPUS FILE [-n 5]
 
-Per line of FILE: the share of its n-grams that occur in the corpus, and how often the most frequent one
-does. This is how an application embeds counts: all n-grams of a line as one array, one call for all counts.
+For each line of FILE, print the share of its n-grams that occur in the corpus, and the count of the most
+frequent one. All n-grams of a line are one array, counted in one call: a model for applications.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import ngramdb
 
 
 def overlap(corpus: ngramdb.Corpus, text: str, n: int) -> tuple[float, int]:
-    """The share of the text's n-grams that occur in the corpus, and the highest count among them."""
+    """Return the share of the text's n-grams that occur in the corpus, and their highest count."""
     ids = corpus.tokenizer.encode(text)
     if len(ids) < n:
         return 0.0, 0
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=5, help="tokens in an n-gram")
     given = parser.parse_args()
     if given.n < 1:
-        parser.error("-n is a number of tokens, 1 at least")
+        parser.error("-n must be at least 1")
     with ngramdb.connect(given.database, read_only=True) as db:
         corpus = db.corpus(given.corpus)
         print(" share    most  line")

@@ -1,10 +1,9 @@
-"""How much does context help? Perplexity of held-out sentences by the order of the model.
+"""Print the perplexity of held-out sentences by the order of the model.
 
     python perplexity_by_order.py DATABASE CORPUS FILE
 
-FILE has a sentence a line. The table is that of Shareghi et al. 2016: interpolated modified Kneser-Ney of
-orders 2, 3, 5, 7, 10 and without a limit, all from one index, with the words that the corpus lacks and
-without them.
+FILE has one sentence per line. The table is that of Shareghi et al. 2016: interpolated modified Kneser-Ney of
+orders 2, 3, 5, 7, 10 and without a limit, all from one index, with and without unknown words.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Put candidate translations in order, the most fluent one first.
+"""Rank candidate translations, the most fluent one first.
 
     python rank_translations.py DATABASE CORPUS "the cat sat" "cat the sat" … [--model "kneser_ney order 5"]
 
-Each candidate is scored as a document of its own. They are ranked by the logarithm of their probability per
-token under a language model of the corpus, so that short candidates have no advantage.
+Each candidate is scored as a separate document. They are ranked by log-probability per token under a language
+model of the corpus, so that short candidates do not gain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main() -> None:
     parser.add_argument("database")
     parser.add_argument("corpus")
     parser.add_argument("candidates", nargs="+")
-    parser.add_argument("--model", default="kneser_ney", help="what stands after USING")
+    parser.add_argument("--model", default="kneser_ney", help="the text after USING")
     given = parser.parse_args()
     with ngramdb.connect(given.database, read_only=True) as db:
         corpus = db.corpus(given.corpus)

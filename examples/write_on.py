@@ -1,4 +1,4 @@
-"""Continue a text by every method there is.
+"""Continue a text by every method.
 
     python write_on.py DATABASE CORPUS "it was the" [--tokens 12] [--model infgram] [--seed 1]
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("text")
     parser.add_argument("--tokens", type=int, default=12)
-    parser.add_argument("--model", default="infgram", help="what stands after USING")
+    parser.add_argument("--model", default="infgram", help="the text after USING")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     with ngramdb.connect(given.database, read_only=True) as db:
