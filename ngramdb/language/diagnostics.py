@@ -1,7 +1,7 @@
 """The error for a text that is not in the language: what is wrong, where, and what would have been right.
 
-The parser says what it found, what it had read before and which terminals could have followed; here they
-become words. Nothing here parses.
+The parser reports the refused lexeme, the lexemes before it and the terminals that could have followed. This
+module writes the message and parses nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ngramdb.language.literals import Fault
 from ngramdb.language.parse_failure import CLAUSE_HEADS, Situation, quote
 
 _NGRAM = 'an n-gram ("…" or [1, 2])'
-# What names and strings are, by terminal.
+# Names and strings by terminal, as error messages call them.
 _KINDS = {
     "PATH_LITERAL": "a path in single quotes",
     "TOKENIZER_LITERAL": "a tokenizer in single quotes",
@@ -29,7 +29,7 @@ _KINDS = {
     "OPTION_NAME": "an option name",
     "BARE_WORD": "a bare word",
 }
-# What other languages write, and what it is here.
+# Operators of other languages, and their equivalents.
 _OPERATORS = {
     "==": "equality is written =",
     "=>": "this is written >=",
@@ -54,10 +54,10 @@ def from_fault(fault: Fault, text: str) -> ParseError:
 
 
 def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
-    """The error for a piece that can be no part of any statement: OPEN…, CURLY_QUOTE or BAD_…."""
+    """Return the error for a piece that no statement can contain: OPEN…, CURLY_QUOTE or BAD_…."""
     raw = text[start:stop]
     if kind == scanner.OPEN_IDS and text[stop : stop + 1] in ('"', "'"):
-        message = 'token ids are numbers, [5, 7]; an n-gram in words stands without brackets: write "…"'
+        message = 'token ids are numbers, [5, 7]; write an n-gram of words without brackets: "…"'
         message = guesses.of_attributes(text, stop) or message
         return ParseError(message, text=text, start=stop, stop=stop + 1)
     if kind == scanner.BAD_OPERATOR:
@@ -74,19 +74,19 @@ def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
         if digits.isdecimal():
             message = f"numbers are written without separators: {quote(digits)}"
             return ParseError(message, text=text, start=start, stop=stop)
-        message = f"{quoted} is no number; if it is a value, write '{quoted}', if it is a name, `{quoted}`"
+        message = f"{quoted} is not a number; if it is a value, write '{quoted}', if it is a name, `{quoted}`"
     return ParseError(message, text=text, start=start, stop=stop)
 
 
 def foreign_letters(text: str, start: int, stop: int) -> ParseError:
     """The error for a bare word with letters outside a to z."""
     word = quote(text[start:stop])
-    message = f'{word} is no plain name; if it is an n-gram, write "{word}", if it is a name, `{word}`'
+    message = f'{word} is not a plain name; if it is an n-gram, write "{word}", if it is a name, `{word}`'
     return ParseError(message, text=text, start=start, stop=stop)
 
 
 def unexpected(situation: Situation) -> ParseError:
-    """The error for a lexeme that cannot stand where it does."""
+    """Return the error for a lexeme that is not allowed at its position."""
     if lonely_field(situation):
         situation = situation.one_back()
     words = _describe(situation)
@@ -108,7 +108,7 @@ def join(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-# ---- what could have stood there
+# ---- terminals that were expected
 
 
 _MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','"}
@@ -117,7 +117,7 @@ _MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','"}
 def _describe(situation: Situation) -> list[str]:
     """The expected terminals as a person would name them.
 
-    What few statements need (`.`, a gap, `+`, MATCH TEXT …) is left out where there is something else.
+    Rarely needed ones (`.`, a gap, `+`, MATCH TEXT …) are left out if there are others.
     """
     any_value = situation.may_be("STRING_LITERAL") and situation.may_be("INTEGER_LITERAL")
     dropped = {"TRUE", "FALSE", "NULL"} if any_value else set()
@@ -128,7 +128,7 @@ def _describe(situation: Situation) -> list[str]:
     if len(situation.expected) > 2:
         dropped |= {"MATCH", "IGNORE", "PREFIX"}
     keywords = [t for t in situation.expected if t in syntax.syntax().keywords and t not in dropped]
-    # What goes on with the part that the lexeme follows comes before what begins a new one.
+    # Continuations of the part before the lexeme come before the beginnings of new parts.
     keywords.sort(key=lambda t: t in CLAUSE_HEADS and not _continues(t, situation))
     words = [situation.spell(t) for t in keywords]
     if situation.may_be("TEXT_LITERAL"):
@@ -155,7 +155,7 @@ def _describe(situation: Situation) -> list[str]:
 
 
 def _continues(keyword: str, situation: Situation) -> bool:
-    """Whether the keyword goes on with a model, rather than begin a clause of the statement."""
+    """Return True if the keyword continues a model, rather than beginning a clause of the statement."""
     of_model = "USING" in situation.head or situation.whole == "model"
     return of_model and keyword in ("ORDER", "MIN")
 
@@ -169,6 +169,6 @@ def _headline(situation: Situation, words: Sequence[str], advised: bool) -> str:
         shown = f"'{shown}'"
     if situation.statement_may_start:
         if situation.found.type == "EXPLAIN":
-            return "EXPLAIN stands once, before the statement to be explained"
+            return "EXPLAIN is allowed once, before the statement to be explained"
         return f"{shown} is not a statement" + ("" if advised else f": one starts with {join(words)}")
     return f"expected {join(words)}, found {shown}"

@@ -1,8 +1,8 @@
-"""What may come next at a place in a text: the ground that completion stands on.
+"""Everything that may come next at a position in a text: the basis of completion.
 
 The parser is walked up to the cursor, so that nothing is offered that the parser would refuse.
-What exists (corpora, fields, values, files, tokens) is for the caller to look up; here it is said what is
-wanted.
+The caller looks up the existing names and values (corpora, fields, files, tokens); this module reports their
+kinds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KINDS = {
 }
 _STRINGS = frozenset({"path", "tokenizer", "version", "value"})
 _NAMES = frozenset({"corpus", "new_corpus", "field", "key", "setting", "option", "word"})
-# What an open literal can become, by its first character.
+# The possible kinds of an open literal, by its first character.
 _IN_QUOTES = {
     '"': frozenset({"ngram"}),
     "'": _STRINGS,
@@ -65,7 +65,7 @@ _OPEN = {
 }
 # Kinds that are somebody's: a field's, a setting's or an option's.
 _OWNED = frozenset({"value", "word", "key"})
-# What a source is written with: corpora, their signs and versions.
+# Terminals that a source consists of: corpora, their signs and versions.
 _OF_SOURCE = frozenset(
     {"CORPUS_NAME", "PLUS", "MINUS", "AT", "VERSION", "INTEGER_LITERAL", "VERSION_LITERAL", "PARAMETER"}
 )
@@ -78,22 +78,22 @@ _Piece = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Expected:
-    """What may come next at the cursor, and what has been typed of it.
+    """Everything that may come next at the cursor, and the part of it typed so far.
 
     Attributes
     ----------
     start : `text[start:cursor]` is what a completion replaces; inside quotes, it is inside them
     partial : that piece as it reads, escapes resolved; '' between words
-    quote : the mark of the open literal in which the cursor stands (one of " ' ` [), or ''
+    quote : the opening mark of the literal that contains the cursor (one of " ' ` [), or ''
     keywords : those that may come next and begin with `partial`, each with the ones that must follow it
         ('ORDER BY'); without clauses that the statement has already
     kinds : what else may come next: 'corpus', 'new_corpus', 'field', 'key', 'setting', 'option', 'word',
         'path', 'tokenizer', 'version', 'value', 'number', 'ngram', 'token_ids', 'regex', 'gap', 'repetition',
         'parameter'
-    field : the keys of the field whose value is wanted, or of the path that goes on
+    field : the keys of the field whose value is wanted, or of the unfinished path
     setting, option : whose value is wanted, in lower case
     context : the open n-gram so far, from its quote to the cursor, escapes resolved
-    corpora : the corpora that are asked where the cursor stands: those of that side of KEYWORDS, or those
+    corpora : the corpora that apply at the cursor: those of that side of KEYWORDS, or those
         after FROM, before or after the cursor; () means the current one
     head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
     """
@@ -112,7 +112,7 @@ class Expected:
 
 
 def expected(text: str, cursor: int) -> Expected:
-    """What may come next at `cursor` (a number of characters). After a mistake nothing is expected.
+    """Return what may come next at `cursor` (a number of characters). After a mistake nothing is expected.
 
     Never raises, whatever the text is.
 
@@ -188,7 +188,7 @@ def _statement_at(text: str, start: int) -> list[_Piece]:
 
 
 def _in_comment(text: str) -> bool:
-    """Whether the text ends in a comment that goes on."""
+    """Return True if the text ends within a comment."""
     kind, start = "", 0
     for kind, start, _ in scanner.scan(text):  # noqa: B007 - the last ones are wanted
         pass
@@ -196,7 +196,7 @@ def _in_comment(text: str) -> bool:
 
 
 def _walk(text: str, pieces: Sequence[_Piece]) -> Walk | None:
-    """The walk over the pieces; None when they are no beginning of a statement."""
+    """Return the walk over the pieces; None if they do not begin a statement."""
     walk = Walk(text)
     try:
         for kind, start, stop in pieces:
@@ -209,7 +209,7 @@ def _walk(text: str, pieces: Sequence[_Piece]) -> Walk | None:
 def _phrases(state: State, terminals: Sequence[str], partial: str) -> tuple[str, ...]:
     beginning = partial.upper()
     fitting = [t for t in terminals if t in syntax.syntax().keywords and t.startswith(beginning)]
-    fitting.sort(key=lambda t: t in CLAUSE_HEADS)  # what goes on with the last part comes first
+    fitting.sort(key=lambda t: t in CLAUSE_HEADS)  # continuations of the last part come first
     # By themselves these are names.
     marks: dict[str, str] = {}
     if "FIELD_NAME" in terminals:
@@ -239,7 +239,7 @@ def _is_whole(escape: str) -> bool:
 
 
 def _after_last_blank(raw: str) -> int:
-    """How many characters of the open n-gram stand before its last word."""
+    """Return the number of characters of the open n-gram before its last word."""
     place = after = 0
     for unit in _UNIT.findall(raw):
         if unit[0] == "\\":
@@ -279,7 +279,7 @@ def _of_side(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
 
 
 def _whose(lexemes: Sequence[Lexeme], kinds: Sequence[str]) -> tuple[tuple[str, ...], str, str]:
-    """The field, setting or option whose value, or whose next key, may stand here."""
+    """Return the field, setting or option whose value, or whose next key, may come here."""
     if _OWNED.isdisjoint(kinds) or not lexemes:
         return (), "", ""
     types = [lexeme.type for lexeme in lexemes]

@@ -82,7 +82,7 @@ def _clauses(situation: Situation) -> str | None:
         return "the first rows are the greatest; TOP 20 limits them"
     if word == "HAVING":
         few = "MIN COUNT 2 leaves out rare ones" if situation.may_be("MIN") else "TOP 20 keeps the greatest"
-        return f"there is no HAVING; {few}"
+        return f"HAVING is not supported; {few}"
     if word in ("SPAN", "LEFT", "RIGHT") and situation.may_be("WINDOW"):
         return "the number of tokens beside a match is WINDOW 5"
     if situation.head[-2:-1] == ["WINDOW"] and situation.found.type in ("COMMA", "INTEGER_LITERAL"):

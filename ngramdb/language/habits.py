@@ -1,4 +1,4 @@
-"""What people write out of habit from other query languages, and how it is said here: rules for `hints`."""
+"""Habits from other query languages, and their equivalents here: rules for `hints`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ngramdb.language import syntax
 from ngramdb.language.parse_failure import CLAUSE_HEADS, Situation, quote
 
-# `field CONTAINS 'text'`, where the field is the word that was refused.
+# `field CONTAINS 'text'`, if the field is the refused word.
 _PART_OF_A_STRING = re.compile(
     r"\s+(?P<verb>CONTAINS|INCLUDES|HAS|MATCHES|STARTS\s*WITH|ENDS\s*WITH|PREFIX)\s+'(?P<text>[^']*)'",
     re.IGNORECASE,
@@ -108,7 +108,7 @@ def _name_of_two_words(situation: Situation) -> str | None:
     first = situation.before[-1]
     if situation.found.type in syntax.NAMES or situation.raw.upper() == "CORPUS":
         name = f"{situation.written(first)} {situation.raw}"
-        return f"names that are no plain words take backquotes: FROM `{quote(name)}`"
+        return f"write names that are not plain words in backquotes: FROM `{quote(name)}`"
     return None
 
 
@@ -131,12 +131,11 @@ LAST: tuple[Callable[[Situation], str | None], ...] = (_name_of_two_words,)
 # ---- What a misspelt or borrowed word was meant to be.
 
 
-# How alike a word and a keyword must be (difflib's ratio) for "did you mean": one letter wrong, missing,
+# Similarity of a word to a keyword (difflib's ratio) required for "did you mean": one letter wrong, missing,
 # doubled or swapped in a word of four letters passes; words of other languages and corpus names rarely do.
 _LIKENESS = 0.7
 
-# What people bring along from SQL and from elsewhere, and what they are after here; told where the latter may
-# stand.
+# Constructions known from SQL and elsewhere, and their equivalents; suggested where the latter are allowed.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "LIMIT": ("RETURN",),
     "TOP": ("LIMIT",),
@@ -213,7 +212,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 
 
 def nearest(situation: Situation) -> str | None:
-    """The keyword that the word was meant to be, if it can stand here and one is near."""
+    """Return the keyword that the word was probably meant to be, if one is similar and allowed here."""
     import difflib
 
     if not situation.is_word:

@@ -1,6 +1,6 @@
-"""What to colour how: every character of a text, finished or not, gets a kind.
+"""Kinds of characters for syntax highlighting: every character of a text, finished or not, has one.
 
-A word is a keyword where the grammar reads it as one; after the first mistake of a statement, and in words
+A word is a keyword if the grammar reads it as one; after the first mistake of a statement, and in words
 that no keyword can be, the spelling alone decides.
 """
 
@@ -53,7 +53,7 @@ _KIND_OF_PIECE = {
     scanner.BAD_NUMBER: "error",
     scanner.CURLY_QUOTE: "error",
 }
-# Characters that are operators, or will be, and are no mistake by themselves.
+# Characters that are operators or begin one, and are not mistakes by themselves.
 _OPERATORS = frozenset("{/:")
 
 
@@ -73,7 +73,7 @@ def lex(text: str) -> list[tuple[int, int, str]]:
         raw = text[start:stop]
         terminal = ""
         if raw == ";":
-            walk = Walk(text)  # each statement by itself: a mistake in one is no matter to the next
+            walk = Walk(text)  # statements are independent: a mistake in one does not affect the next
         elif walk is not None and kind not in scanner.BLANK:
             try:
                 terminal = walk.take(kind, start, stop).type

@@ -1,4 +1,4 @@
-"""What the author of a wrong statement probably meant: small rules, each for one kind of mistake."""
+"""Advice on the probable meaning of an invalid statement: small rules, one per kind of mistake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ngramdb.language.parse_failure import CLAUSE_HEADS, MAX_QUOTED, Situation, 
 
 _QUOTES_RULE = "n-grams take double quotes, values single quotes"
 
-# What follows a field in a comparison.
+# The text after a field in a comparison.
 _COMPARISON = re.compile(r"\s*(?:[=<>!]|(?:IN|LIKE|ILIKE|BETWEEN|IS)\b)", re.IGNORECASE)
 _PARENTHESIS = re.compile(r"\s*\(")
 # A path or another value without its quotes: many lexemes, but one thing to the one who wrote it.
@@ -28,7 +28,7 @@ _MODELS = frozenset({"NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY"})
 
 
 def hint(situation: Situation) -> str | None:
-    """A word of advice on the refused lexeme, or None: that of the first rule which has something to say."""
+    """Return the advice of the first rule that applies to the refused lexeme, or None."""
     for rule in _RULES:
         if (advice := rule(situation)) is not None:
             return advice
@@ -36,7 +36,7 @@ def hint(situation: Situation) -> str | None:
 
 
 def lonely_field(situation: Situation) -> bool:
-    """Whether the word before was taken for a field, and nothing that follows makes a comparison of it.
+    """Return True if the word before was read as a field, but no comparison follows.
 
     The word is the mistake then, not what follows it: `COUNT hello FROM wiki`.
     """
@@ -70,7 +70,7 @@ def _field_first(situation: Situation) -> str | None:
     if not (situation.condition_may_start and situation.found.type in _VALUES):
         return None
     if _COMPARISON.match(situation.text, situation.found.stop) or situation.found.type in _NUMBERS:
-        return f"the field stands first: field = {quote(situation.raw)}"
+        return f"the field comes first: field = {quote(situation.raw)}"
     return None
 
 
@@ -78,9 +78,9 @@ def _missing_comparison(situation: Situation) -> str | None:
     if not situation.may_be("COMPARATOR"):
         return None
     if situation.found.type == "IDS_LITERAL" and situation.previous in syntax.NAMES:
-        return "the keys of a path are joined by dots, with backquotes around what is no plain word: a.`0`"
+        return "join the keys of a path with dots, with backquotes around those that are not words: a.`0`"
     if situation.previous == "RPAR" and situation.at_end and "OVERLAP" not in situation.head:
-        return "to ask whether a document contains an n-gram at all, write the n-gram alone"
+        return "to test whether a document contains an n-gram at all, write the n-gram alone"
     if situation.found.type in _VALUES and situation.previous in syntax.NAMES:
         field = quote(situation.written(situation.before[-1]))
         return f"an operator is missing: {field} = {quote(situation.raw)}"
@@ -91,9 +91,9 @@ def _in_parentheses(situation: Situation) -> str | None:
     if set(situation.expected) - {"PARAMETER"} != {"LPAR"} or situation.at_end:
         return None
     if situation.previous == "IN":
-        return "the values stand in parentheses: IN ('a', 'b')"
+        return "write the values in parentheses: IN ('a', 'b')"
     if situation.previous == "COUNT":
-        return f"within a condition the n-gram stands in parentheses: COUNT({quote(situation.raw)}) >= 1"
+        return f"within a condition, write the n-gram in parentheses: COUNT({quote(situation.raw)}) >= 1"
     if situation.previous == "OVERLAP":
         return "write OVERLAP(corpus, 13) >= 0.8"
     return None
@@ -103,7 +103,7 @@ def _between(situation: Situation) -> str | None:
     if situation.expected == ["AND"] and not situation.at_end:
         return "BETWEEN goes with AND: BETWEEN 1 AND 3"
     if situation.found.type == "COMMA" and situation.previous in _NUMBERS and situation.may_be("AND"):
-        return "numbers are written without separators; several values stand after IN (…)"
+        return "write numbers without separators; several values go into IN (…)"
     return None
 
 
@@ -116,9 +116,9 @@ def _quote_within(situation: Situation) -> str | None:
 
 def _is_value(situation: Situation) -> str | None:
     if situation.previous == "IS" and situation.may_be("NULL"):
-        return "IS goes with NULL alone; a value is compared by ="
+        return "IS is allowed before NULL only; compare a value with ="
     if situation.previous == "NOT" and situation.may_be("NULL") and not situation.may_be("STRING_LITERAL"):
-        return "IS NOT goes with NULL alone; a value is compared by !="
+        return "IS NOT is allowed before NULL only; compare a value with !="
     return None
 
 
@@ -132,13 +132,13 @@ def _within(situation: Situation) -> str | None:
     alone = situation.previous == "WITHIN" and not situation.may_be("INTEGER_LITERAL")
     near = situation.raw.upper() == "NEAR" and situation.may_be("AND")
     if situation.found.type == "WITHIN" or alone or near:
-        return 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS, or WITHIN SENTENCE'
+        return 'WITHIN follows n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS, or WITHIN SENTENCE'
     return None
 
 
 def _gap(situation: Situation) -> str | None:
     if situation.found.type == "GAP_LITERAL" and situation.may_be("TEXT_LITERAL"):
-        return "a gap stands between two n-grams"
+        return "a gap must be between two n-grams"
     if not (situation.may_be("GAP_LITERAL") and situation.raw.startswith("[")):
         return None
     if situation.raw.replace(" ", "") == "[]":
@@ -160,7 +160,7 @@ def _pattern(situation: Situation) -> str | None:
     if situation.found.type == "OR" and situation.may_be("VBAR"):
         return "within a pattern alternatives are separated by |"
     if situation.found.type == "VBAR" and situation.may_be("OR"):
-        return 'alternatives stand in parentheses: ("a" | "b")'
+        return 'write alternatives in parentheses: ("a" | "b")'
     return None
 
 
@@ -169,7 +169,7 @@ def _slash(situation: Situation) -> str:
     line = situation.text[situation.found.stop :].partition("\n")[0]
     inner, closing, _ = line.partition("/")
     if not inner or not closing:
-        return "a regular expression stands between two slashes: /wom[ae]n/"
+        return "write a regular expression between two slashes: /wom[ae]n/"
     if situation.before and situation.before[-1].stop == situation.found.start:
         return "a slash directly after a word or parenthesis divides: write a blank before the expression"
     shown = inner if inner.isprintable() and len(inner) <= MAX_QUOTED else "…"
@@ -186,8 +186,8 @@ def _count_of_documents(situation: Situation) -> str | None:
     if situation.head == ["COUNT", "LPAR"] and situation.raw == "*":
         return 'COUNT "" is the number of tokens, COUNT DOCS the number of documents'
     if situation.found.type in ("EQUAL", "COMPARATOR") and "WHERE" not in situation.head:
-        # Of an n-gram: a field would have gone on.
-        return f'to count documents with so many, write COUNT DOCS WHERE COUNT("…") {situation.raw} …'
+        # The left side is an n-gram: a field would have been continued.
+        return f'to count documents by occurrences, write COUNT DOCS WHERE COUNT("…") {situation.raw} …'
     return None
 
 
@@ -196,18 +196,18 @@ def _tag(situation: Situation) -> str | None:
     tag = _TAG.match(situation.text, situation.found.start)
     if tag is None or situation.head[:1] == ["DOCS"] or "WHERE" in situation.head:
         return None
-    return f"<s> and </s> are where sentences begin and end, and there is no {tag[0]}"
+    return f"<s> and </s> mark the beginning and the end of a sentence; {tag[0]} is not supported"
 
 
 def _missing_where(situation: Situation) -> str | None:
     if not situation.may_be("WHERE"):
         return None
     if len(situation.head) == 2 and situation.head[0] == "KWIC" and situation.found.type in _NGRAMS:
-        return "AND or OR stands between two n-grams; conditions on the documents stand after WHERE"
+        return "join two n-grams by AND or OR; conditions on the documents follow WHERE"
     if situation.found.type in (*_NGRAMS, "NOT", "LPAR") and not situation.may_be("AND"):
-        return "a condition stands after WHERE"
+        return "a condition follows WHERE"
     if situation.is_name and _COMPARISON.match(situation.text, situation.found.stop):
-        return "a condition stands after WHERE"
+        return "a condition follows WHERE"
     return None
 
 
@@ -219,7 +219,7 @@ def _missing_operator(situation: Situation) -> str | None:
         condition = _COMPARISON.match(situation.text, situation.found.stop) is not None
     elif situation.found.type in ("COUNT", "OVERLAP"):
         condition = _PARENTHESIS.match(situation.text, situation.found.stop) is not None
-    return "AND or OR stands between two conditions" if condition else None
+    return "join two conditions by AND or OR" if condition else None
 
 
 # ---- clauses, models, sources
@@ -268,19 +268,19 @@ def _model(situation: Situation) -> str | None:
     if situation.may_be("KNESER_NEY") and (situation.is_string or situation.found.type == "TEXT_LITERAL"):
         return f"the name of a model takes no quotes: write {quote(situation.raw[1:-1])}"
     if model == "BACKOFF" and situation.found.type in _NUMBERS and situation.previous == "BACKOFF":
-        return f"the weight stands in parentheses: BACKOFF({situation.raw})"
+        return f"write the weight in parentheses: BACKOFF({situation.raw})"
     if model == "INFGRAM" and situation.found.type == "ORDER":
-        return "INFGRAM has no order: it takes the longest suffix of the context that occurs"
+        return "INFGRAM has no order: it uses the longest suffix of the context that occurs"
     if situation.found.type in _NUMBERS and situation.may_be("ORDER") and situation.previous in _MODELS:
         return f"write {situation.previous} ORDER {situation.raw}"
     if situation.may_be("USING") and situation.raw.upper() in _MODELS:
-        return "a model stands after USING"
+        return "a model follows USING"
     return None
 
 
 def _method(situation: Situation) -> str | None:
     if situation.previous == "BEAM" and situation.found.type == "INTEGER_LITERAL":
-        return f"the width stands in parentheses: BEAM({situation.raw})"
+        return f"write the width in parentheses: BEAM({situation.raw})"
     return None
 
 
@@ -296,7 +296,7 @@ def _source(situation: Situation) -> str | None:
 
 def _limit_of_two(situation: Situation) -> str | None:
     if situation.found.type == "COMMA" and situation.may_be("OFFSET") and situation.head[-2:-1] == ["LIMIT"]:
-        return "how many to leave out stands after OFFSET"
+        return "the number of rows to skip follows OFFSET"
     return None
 
 
@@ -327,11 +327,11 @@ def _value_quotes(situation: Situation) -> str | None:
 def _name_quotes(situation: Situation) -> str | None:
     if situation.found.type == "MINUS" and situation.previous in syntax.NAMES:
         name = _BARE_NAME.match(situation.text, situation.before[-1].start)
-        return f"names that are no plain words take backquotes: write `{quote(name[0])}`" if name else None
+        return f"write names that are not plain words in backquotes: `{quote(name[0])}`" if name else None
     if not situation.may_be(*syntax.NAMES):
         return None
     if situation.found.type in _NUMBERS:
-        return f"names that are no plain words take backquotes: write `{quote(situation.raw)}`"
+        return f"write names that are not plain words in backquotes: `{quote(situation.raw)}`"
     if situation.found.type == "TEXT_LITERAL" or situation.is_string:
         name_ = quote(situation.raw[1:-1])
         plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name_)
@@ -369,7 +369,7 @@ def _statement_heads() -> list[str]:
 
 def _missing_semicolon(situation: Situation) -> str | None:
     if situation.may_be("SEMICOLON") and situation.found.type in _statement_heads():
-        return "a ';' stands between two statements"
+        return "separate two statements by ';'"
     return None
 
 

@@ -1,6 +1,6 @@
 """From the characters of a literal to its value.
 
-Each function takes the literal as it is written, quotes included, and the place where it starts, and raises
+Each function takes the literal as written, quotes included, and its offset in the text, and raises
 `Fault` at the exact character that is wrong.
 """
 
@@ -42,7 +42,7 @@ class Fault(Exception):
 def read_text(raw: str, start: int) -> str:
     r"""The string of an n-gram literal: `"a\n"` is `a` and a line feed. Escapes are those of JSON.
 
-    Line breaks and other control characters may stand as they are.
+    Line breaks and other control characters are allowed unescaped.
     """
     if not raw.isascii() and (found := _SURROGATE.search(raw)):
         if "\udc80" <= found[0] <= "\udcff":  # how Python keeps bytes that it could not decode
@@ -65,9 +65,7 @@ def _unescape(match: re.Match[str], offset: int) -> str:
         if letter == "u":
             raise Fault("\\u takes four hexadecimal digits", start, stop)
         shown = letter if letter.isprintable() else f"U+{ord(letter):04X}"
-        raise Fault(
-            f"there is no escape \\{shown} in an n-gram; a backslash itself is written \\\\", start, stop
-        )
+        raise Fault(f"unknown escape \\{shown} in an n-gram; write a backslash as \\\\", start, stop)
     if unit is not None:
         code = int(unit, 16)
         if 0xD800 <= code <= 0xDFFF:
@@ -77,7 +75,7 @@ def _unescape(match: re.Match[str], offset: int) -> str:
 
 
 def _lone_surrogate(start: int, stop: int) -> Fault:
-    return Fault("half of a surrogate pair is no character and cannot stand in an n-gram", start, stop)
+    return Fault("half of a surrogate pair is not a character and is not allowed in an n-gram", start, stop)
 
 
 def read_string(raw: str) -> str:
@@ -159,7 +157,7 @@ def read_repetition(raw: str, start: int) -> tuple[int, int | None]:
             f"a repetition goes from the lower bound to the upper one: write {{{most},{least}}}", start, stop
         )
     if most == 0:
-        raise Fault("what is repeated 0 times is no part of the pattern: leave it out", start, stop)
+        raise Fault("a part repeated 0 times is not part of the pattern: leave it out", start, stop)
     if max(least, most or 0) > MAX_GAP:
         raise Fault(f"this is repeated too often: at most {MAX_GAP} times", start, stop)
     return least, most
@@ -194,7 +192,7 @@ def read_expression(raw: str, start: int) -> str:
             re.compile(expression)
     except re.error as error:
         place = start + 1 + min(error.pos or 0, max(len(expression) - 1, 0))
-        raise Fault(f"this is no regular expression: {error.msg}", place, place + 1) from None
+        raise Fault(f"invalid regular expression: {error.msg}", place, place + 1) from None
     except (OverflowError, RecursionError) as error:
         raise Fault(f"this regular expression is too large: {error}", start, start + len(raw)) from None
     return expression

@@ -1,4 +1,4 @@
-"""Where a text stops being the language's, while it is being typed."""
+"""The position of the first mistake in a text while it is being typed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ngramdb.language.parser import Walk
 def first_mistake(text: str) -> tuple[int, int] | None:
     """The half-open range of the first piece that no typing on at the text's end can make right, or None.
 
-    What touches the end may still become something: a word that a keyword begins with, an open literal.
+    The last piece may still change: a word that a keyword begins with, an open literal.
 
     >>> first_mistake("COUNT 'a' FROM"), first_mistake('COUNT "a" FRO')
     ((6, 9), None)
@@ -33,7 +33,7 @@ def first_mistake(text: str) -> tuple[int, int] | None:
 
 
 def _may_become_right(text: str, kind: str) -> bool:
-    """Whether the last piece, which touches the end and is refused, can be the beginning of another."""
+    """Return True if the last piece, which is refused, can become another one by more typing."""
     if kind in scanner.OPEN or kind == scanner.OPEN_IDS:
         return True
     if kind == scanner.WORD:

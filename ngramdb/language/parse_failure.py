@@ -1,4 +1,4 @@
-"""What is known when the parser refuses a lexeme; the messages and the hints are made from it."""
+"""The state of the parser at a refused lexeme, from which messages and hints are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ngramdb.language.parts import Lexeme
 
 # Longer pieces of a statement are cut when a message quotes them, in characters.
 MAX_QUOTED = 40
-# What starts a clause, which may stand once in a statement.
+# Terminals that begin a clause, each allowed once in a statement.
 CLAUSE_HEADS = frozenset(
     {
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
@@ -21,9 +21,9 @@ CLAUSE_HEADS = frozenset(
 )
 # Clauses that a statement cannot do without.
 _REQUIRED = {"DELETE": "WHERE", "GENERATE": "TOKENS"}
-# What may stand once after an n-gram.
+# Modifiers allowed once after an n-gram.
 _MODIFIERS = frozenset({"MATCH", "IGNORE", "PREFIX"})
-# What begins another part of a pattern.
+# Terminals that begin another part of a pattern.
 _PARTS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER", "REGEX_LITERAL", "STAR", "LPAR"})
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER"})
 
@@ -62,22 +62,22 @@ class Situation:
 
     @property
     def at_end(self) -> bool:
-        """Whether the text that was to be read ends where more is needed."""
+        """True if the text ends before it is complete."""
         return self.found.type == "$END" or (self.found.type == "SEMICOLON" and self.whole == "statement")
 
     @property
     def is_word(self) -> bool:
-        """Whether the lexeme is a bare word, keyword or name."""
+        """True if the lexeme is a bare word, keyword or name."""
         return self.raw[:1].isalpha() or self.raw[:1] == "_"
 
     @property
     def is_name(self) -> bool:
-        """Whether the lexeme was read as a name."""
+        """True if the lexeme was read as a name."""
         return self.found.type in syntax.NAMES
 
     @property
     def is_string(self) -> bool:
-        """Whether the lexeme is a value in single quotes."""
+        """True if the lexeme is a value in single quotes."""
         return self.found.type in syntax.STRINGS
 
     @property
@@ -94,7 +94,7 @@ class Situation:
         return self.may_be("FIELD_NAME") and self.may_be("TEXT_LITERAL")
 
     def may_be(self, *terminals: str) -> bool:
-        """Whether one of the terminals was expected."""
+        """Return True if one of the terminals was expected."""
         return not set(terminals).isdisjoint(self.expected)
 
     def spell(self, keyword: str) -> str:
@@ -106,7 +106,7 @@ class Situation:
         return self.text[lexeme.start : lexeme.stop]
 
     def one_back(self) -> Situation:
-        """What it would have been had the lexeme before been refused."""
+        """Return the situation as if the lexeme before had been refused."""
         before = self.before[:-1]
         start_rule = "script" if self.whole == "statement" else self.whole
         state = syntax.after(start_rule, (lexeme.type for lexeme in before))
@@ -114,9 +114,9 @@ class Situation:
 
 
 def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
-    """What may come next, in the grammar's order, without the clauses that the statement has already.
+    """Return the terminals that may come next, in the grammar's order, without clauses already given.
 
-    The end is left out where a clause is missing.
+    The end is left out if a clause is missing.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         ["COLLOCATES"],
         ["KEYWORDS"],
         ["DISPERSION"],
-    ):  # elsewhere BY goes on with GROUP and ORDER
+    ):  # elsewhere BY continues GROUP and ORDER
         given |= {"BY"}.intersection(scope)
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
-        given -= {"WITH"}  # STARTING WITH is no clause WITH
+        given -= {"WITH"}  # STARTING WITH is not the clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
         given |= {"TOP", "LIMIT"}
     if not given.isdisjoint(("SENTENCE", "DOCUMENT")):  # of which one can be given
@@ -147,13 +147,13 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
 
 
 def without_new_parts(terminals: Sequence[str]) -> list[str]:
-    """What may come next without that which begins another part of a pattern, as it may after each part."""
+    """Return the terminals without those that begin another part of a pattern, possible after any part."""
     parts = _PARTS if "GAP_LITERAL" in terminals else frozenset()
     return [terminal for terminal in terminals if terminal not in parts]
 
 
 def _scope(head: Sequence[str]) -> Sequence[str]:
-    """The part of the statement whose clauses are no clauses of another part, as in COPY (question) TO."""
+    """Return the part of the statement whose clauses are its own, as in COPY (question) TO."""
     if head[:1] == ["KEYWORDS"] and "AGAINST" in head:
         return head[head.index("AGAINST") :]
     if head[:1] == ["CREATE"] and "AS" in head:

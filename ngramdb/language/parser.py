@@ -1,7 +1,7 @@
 """From text to abstract syntax: an LALR(1) automaton takes the scanner's pieces and makes the tree.
 
-A word is looked at in the light of the automaton's state: it is a keyword where that keyword may stand,
-otherwise a name where a name may stand. So keywords need no reserving: `USE limit`, `COPY docs FROM 'x'
+A word is read according to the automaton's state: it is a keyword where that keyword is allowed,
+otherwise a name if a name is allowed. So no keyword is reserved: `USE limit`, `COPY docs FROM 'x'
 (FORMAT text)`.
 
 The automaton is built from the grammar once, on first use, and shared by all threads: a parse keeps its
@@ -44,7 +44,7 @@ else:  # only what goes wrong needs words
 # Characters that are parsed, in some milliseconds, between two interrupt checks.
 CHECK_CHARACTERS = 2048
 
-# What ends an n-gram given as text, after which brackets are a gap.
+# Terminals that end an n-gram given as text; brackets after them are a gap.
 _TEXT_ENDS = frozenset({"TEXT_LITERAL", "PARAMETER", "CASE", "TEXT", "TOKENS", "IDS_LITERAL"})
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _NAMES = frozenset(syntax.NAMES)
@@ -65,7 +65,7 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     >>> parse("CHECK; SHOW CORPORA")
     (Check(name=None), Show(what='corpora', source=None))
 
-    Raises ParseError at the first place where the text is not the language's.
+    Raises ParseError at the first place where the text is invalid.
     Cost: linear; about 0.1 ms for a short statement. The first call reads the automaton (3 ms),
     the first one after an installation builds it (0.2 s).
     """
@@ -75,11 +75,11 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
 def parse_statement(text: str) -> ast.Statement:
     """The one statement of `text`.
 
-    Raises ParseError as `parse` does, and when there is no statement or more than one.
+    Raises ParseError as `parse` does, and if the text has no statement or more than one.
     """
     statements = parse(text)
     if not statements:
-        raise ParseError("a statement was expected, but there is none", text=text, start=0, stop=0)
+        raise ParseError("a statement was expected, but the text is empty", text=text, start=0, stop=0)
     if len(statements) > 1:
         span = statements[1].span or ast.Span(0, 0)
         raise ParseError(
@@ -92,7 +92,7 @@ def parse_statement(text: str) -> ast.Statement:
 
 
 def parse_condition(text: str) -> ast.Condition:
-    """The condition that `text` is: what would stand after WHERE.
+    """Parse `text` as a condition, in the form that follows WHERE.
 
     Raises ParseError.
     """
@@ -100,7 +100,7 @@ def parse_condition(text: str) -> ast.Condition:
 
 
 def parse_pattern(text: str) -> ast.Pattern:
-    """The pattern that `text` is: what stands after KWIC.
+    """Parse `text` as a pattern, in the form that follows KWIC.
 
     Raises ParseError.
     """
@@ -108,7 +108,7 @@ def parse_pattern(text: str) -> ast.Pattern:
 
 
 def parse_group_keys(text: str) -> tuple[ast.GroupKey, ...]:
-    """The keys that `text` lists, as they would stand after GROUP BY, without places.
+    """Parse `text` as group keys, in the form that follows GROUP BY, without their spans.
 
     Raises ParseError.
     """
@@ -123,7 +123,7 @@ def _unplaced(node: Any) -> Any:
 
 
 def parse_model(text: str) -> ast.ModelClause:
-    """The model that `text` is: what would stand after USING.
+    """Parse `text` as a model, in the form that follows USING.
 
     Raises ParseError.
     """
@@ -136,7 +136,7 @@ def keywords() -> frozenset[str]:
 
 
 class Walk:
-    """One walk through the grammar: takes pieces of text in order and says what each one is there.
+    """A walk through the grammar: takes pieces of text in order and returns the terminal of each.
 
     The parser runs it to the end for the tree; the highlighter runs it as far as the text goes.
     """
@@ -162,7 +162,7 @@ class Walk:
     def take(self, kind: str, start: int, stop: int) -> Lexeme:
         """The lexeme that the piece is, after the automaton has accepted it.
 
-        Raises ParseError when the piece is broken or cannot stand here; the walk is over then.
+        Raises ParseError if the piece is malformed or not allowed here; the walk is over then.
         """
         try:
             lexeme = self._lexeme(kind, start, stop)
@@ -173,7 +173,7 @@ class Walk:
         return lexeme
 
     def finish(self) -> Any:
-        """What the start rule makes of all that was taken. Raises ParseError when something is missing."""
+        """Return the start rule's result. Raises ParseError if the text is incomplete."""
         place = self._lexemes[-1].stop if self._lexemes else 0
         try:
             return self._feed(Lexeme(END, place, place))
@@ -185,7 +185,7 @@ class Walk:
             return self._state.take(lexeme.type, lexeme)
         except RefusedError:
             pass
-        # By the time a lexeme is refused, rules may already be closed that another one would have continued.
+        # When a lexeme is refused, rules may already be closed that another lexeme would have continued.
         state = syntax.after(self._start_rule, (taken.type for taken in self._lexemes))
         whole = "statement" if self._start_rule == "script" else self._start_rule
         raise diagnostics.unexpected(parse_failure.Situation(self._text, lexeme, self._lexemes, state, whole))
@@ -256,7 +256,7 @@ class Walk:
         return Lexeme(self._one_of(syntax.NAMES), start, stop, ast.Name(raw, span=ast.Span(start, stop)))
 
     def _is_keyword(self, word: str, stop: int) -> bool:
-        """Whether the word, spelt as a keyword and ending at `stop`, is one here."""
+        """Return True if the word, spelt as a keyword and ending at `stop`, is a keyword here."""
         possible = self._state.choices()
         if word not in possible:
             return _NAMES.isdisjoint(possible) and word not in syntax.CALLED

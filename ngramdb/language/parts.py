@@ -1,4 +1,4 @@
-"""What the rules of the grammar are given and give back while the tree is made, and how it is looked at.
+"""Arguments and results of the grammar's rules while the tree is built, and functions to inspect them.
 
 Every value has a place in the text: a lexeme, a clause or a nested condition by its own `start` and `stop`, a
 node by its span.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from ngramdb.language import ast
 from ngramdb.language.literals import Fault
 
-# How many operators (AND, OR, NOT) may stand inside one another. Parentheses alone, and an AND in an AND,
+# Maximum nesting depth of operators (AND, OR, NOT). Parentheses alone, and an AND in an AND,
 # do not count. Later stages walk conditions by recursion, with a few frames a level, inside Python's
 # default limit of 1,000.
 MAX_CONDITION_DEPTH = 100
@@ -48,7 +48,7 @@ class Lexeme:
 
 
 class Clause(NamedTuple):
-    """A part of a statement that may stand once, in any place after the head."""
+    """A part of a statement that may occur once, in any order after the head."""
 
     label: str
     value: Any
@@ -59,7 +59,7 @@ class Clause(NamedTuple):
 class Nested(NamedTuple):
     """A condition with the number of operators inside one another, and its place with its parentheses.
 
-    `joined` is what AND joins in it, as that stands there: of `(x AND y) AND z` two conditions, where the
+    `joined` holds its operands of AND as written: two conditions for `(x AND y) AND z`, although the
     condition has three operands.
     """
 
@@ -71,12 +71,12 @@ class Nested(NamedTuple):
 
 
 def start_of(value: Any) -> int:
-    """Where a value begins in the text."""
+    """Return the offset of a value's first character in the text."""
     return value.span.start if isinstance(value, ast.Node) and value.span else value.start
 
 
 def stop_of(value: Any) -> int:
-    """Where a value ends in the text."""
+    """Return the offset after a value's last character in the text."""
     return value.span.stop if isinstance(value, ast.Node) and value.span else value.stop
 
 
@@ -115,12 +115,12 @@ def valued_clause(label: str) -> Callable[[Any, list[Any]], Clause]:
 
 
 def is_terminal(child: Any, terminal: str) -> bool:
-    """Whether a part is a lexeme of this terminal."""
+    """Return True if a part is a lexeme of this terminal."""
     return isinstance(child, Lexeme) and child.type == terminal
 
 
 def has_terminal(children: Sequence[Any], terminal: str) -> bool:
-    """Whether a lexeme of this terminal is among the parts."""
+    """Return True if a lexeme of this terminal is among the parts."""
     return any(is_terminal(child, terminal) for child in children)
 
 
@@ -203,7 +203,7 @@ class ConditionRules:
         inner, stop = children[0], stop_of(children[-1])
         in_sentence = isinstance(children[2], ast.InSentence)
         if not (inner.joined or in_sentence):
-            message = 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
+            message = 'WITHIN follows n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
             raise Fault(message, children[1].start, stop)
         # An AND in parentheses among others is one of them: its own n-grams may be anywhere in the document.
         joined = inner.joined or (inner,)
@@ -345,7 +345,7 @@ class ConditionRules:
 
 
 def _is_ngram(node: Any) -> bool:
-    """Whether a part of a pattern is an n-gram, matched as n-grams alone are."""
+    """Return True if a part of a pattern is an n-gram that is matched like a single n-gram."""
     if isinstance(node, ast.Matching):
         return not node.prefix and not node.ignore_diacritics and _is_ngram(node.ngram)
     return isinstance(node, (ast.Text, ast.TokenIds, ast.Parameter))

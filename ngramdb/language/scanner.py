@@ -32,7 +32,7 @@ COMPARATOR = "COMPARATOR"
 PUNCTUATION = "PUNCTUATION"
 DIVISION = "DIVISION"
 MARK = "MARK"
-# A piece that can be no part of a statement.
+# A piece that no statement can contain.
 OPEN_COMMENT = "OPEN_COMMENT"
 OPEN_NAME = "OPEN_NAME"
 OPEN_TEXT = "OPEN_TEXT"
@@ -55,7 +55,7 @@ NUMBER_COMES = rf"(?:[0-9]+(?:\.[0-9]+)?|\?|:\w+)(?:[\s,;)]|\Z|--|/\*|\*{BLANKS}
 # In order of trial. "Space" takes in a byte order mark, which editors leave at the start of script files.
 _SHAPES = (
     (SPACE, r"[\s\ufeff]+"),
-    # A slash divides where a number or a parameter comes after it, and then what may come after a quotient.
+    # A slash divides if a number or a parameter follows it, and then the possible end of a quotient.
     (DIVISION, rf"/(?={BLANKS}(?:\Z|{NUMBER_COMES}))"),
     # So does a slash directly after a word, a number or a parenthesis.
     (REGEX, r"(?<![\w)\]`])/(?![/*])(?:[^/\\\n]|\\[^\n])+/"),
@@ -70,7 +70,7 @@ _SHAPES = (
     (QUOTED_NAME, r"`[^`]*(?:``[^`]*)*`(?!`)"),
     (OPEN_NAME, r"`.*"),
     (GAP, r"\[[^\[\];\"'`.]*\.\.[^\[\];\"'`]*\]"),
-    # What is inside is looked at when the literal is read, so that a mistake is shown at its own place.
+    # The content is checked when the literal is read, so that an error points at its exact position.
     (TOKEN_IDS, r"\[[^\[\];\"'`]*\]"),
     (OPEN_IDS, r"\[[^\[\];\"'`]*"),
     (REPETITION, r"\{[^{};\"'`]*\}"),
@@ -78,7 +78,7 @@ _SHAPES = (
     (NUMBER, r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])"),
     (BAD_NUMBER, r"-?[0-9][\w.]*"),
     (PARAMETER, r"\?|:[A-Za-z_][A-Za-z0-9_]*"),
-    # What other languages write.
+    # Operators of other languages.
     (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
     (MARK, r"</?s>"),
     (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
@@ -143,7 +143,7 @@ def split(text: str) -> list[Piece]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether all of `text` can be run as it is: only blanks and comments stand after the last semicolon.
+    """Return True if all of `text` can be run: only blanks and comments follow the last semicolon.
 
     A text without any statement is complete; one that ends inside a literal, a name or a comment is not.
     """

@@ -74,7 +74,7 @@ def _grammar_file() -> str:
 
 
 def after(start_rule: str, terminals: Iterable[str]) -> State:
-    """The parser's state after terminals that can all stand there. Nothing is built."""
+    """Return the parser's state after the terminals, which must all be allowed. Builds no tree."""
     state = State(syntax().tables, start_rule)
     for terminal in terminals:
         state.take(terminal)
@@ -84,7 +84,7 @@ def after(start_rule: str, terminals: Iterable[str]) -> State:
 def acceptable(state: State) -> list[str]:
     """The terminals that may come next, in the grammar's order.
 
-    A row of the parse table would not tell: a rule may end before a terminal in one place and not in
+    A row of the parse table is not enough: a rule may end before a terminal in one place and not in
     another, and the two share a row.
 
     Cost: about 5 µs a terminal.

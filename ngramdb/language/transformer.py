@@ -1,4 +1,4 @@
-"""The rules of the grammar that make the statements on data, on settings and on what there is."""
+"""Rules of the grammar for data statements, settings and SHOW."""
 
 from __future__ import annotations
 

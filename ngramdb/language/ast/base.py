@@ -1,4 +1,4 @@
-"""What every construct has in common: the span of text that it came from."""
+"""Base classes of the syntax tree: every node has the span of its source text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """What every construct has in common."""
+    """Base class of all syntax nodes."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -65,7 +65,7 @@ Ngram = Text | TokenIds | Parameter
 Scalar = Value | Parameter
 
 
-# ---- What stands after FROM.
+# ---- The source, after FROM.
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class SourceTerm(Node):
 
 @dataclass(frozen=True)
 class Source(Node):
-    """What stands after FROM."""
+    """The source of a statement, after FROM."""
 
     terms: tuple[SourceTerm, ...]
 
@@ -88,11 +88,11 @@ class Source(Node):
 
 
 class Statement(Node):
-    """What can be run by itself."""
+    """A statement: the unit that can be run."""
 
 
 class Question(Statement):
-    """A statement that asks, and changes nothing."""
+    """A statement that reads and changes nothing."""
 
 
 @dataclass(frozen=True)

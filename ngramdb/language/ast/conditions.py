@@ -84,7 +84,7 @@ class And(Node):
 
 @dataclass(frozen=True)
 class InSentence(Node):
-    """SENTENCE, where a number of tokens may stand, too."""
+    """SENTENCE, in place of a number of tokens."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Unnested(Node):
 
 @dataclass(frozen=True)
 class Beside(Node):
-    """`LEFT n`, `RIGHT n`: the tokens that stand next to an occurrence; `side` is 'left' or 'right'."""
+    """`LEFT n`, `RIGHT n`: the tokens next to an occurrence; `side` is 'left' or 'right'."""
 
     side: str
     tokens: Scalar
@@ -168,6 +168,6 @@ class Form(Node):
     """`FORM`: an occurrence as it is written."""
 
 
-# What a condition tests, and what rows are grouped and ordered by.
+# The operand that a condition tests, or that groups and orders rows.
 Tested = Field | DatePart
 GroupKey = Field | DatePart | Divided | Unnested | Beside | Form

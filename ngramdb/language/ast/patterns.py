@@ -1,4 +1,4 @@
-"""Patterns: what may stand where occurrences are looked for."""
+"""Patterns: everything that occurrences can be searched for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AnyToken(Node):
 
 @dataclass(frozen=True)
 class SentenceEdge(Node):
-    """`<s>` and `</s>` (`ends`): the place where a sentence begins, or ends; no token."""
+    """`<s>` and `</s>` (`ends`): the beginning or the end of a sentence, which has no token."""
 
     ends: bool
 
@@ -48,7 +48,7 @@ class Matching(Node):
 
 @dataclass(frozen=True)
 class Bounds(Node):
-    """`{low,high}`: how often something stands one after the other; `high` None is any number."""
+    """`{low,high}`: the number of repetitions; `high` None is unlimited."""
 
     low: int
     high: int | None
@@ -64,7 +64,7 @@ class Repeated(Node):
 
 @dataclass(frozen=True)
 class Gap(Node):
-    """`[low..high]`: that many tokens stand in between."""
+    """`[low..high]`: that many tokens in between."""
 
     low: int
     high: int

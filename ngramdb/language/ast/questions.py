@@ -10,7 +10,7 @@ from ngramdb.late_dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OrderBy(Node):
-    """One key of ORDER BY: a field, or `count`, `left`, `right` where the statement has such."""
+    """One key of ORDER BY: a field, or `count`, `left`, `right` in statements that have them."""
 
     field: GroupKey
     descending: bool = False
@@ -133,7 +133,7 @@ class Around(Node):
 
 @dataclass(frozen=True)
 class Measure(Node):
-    """BY logdice, BY simple(1), …: the name in small letters, and what stands in parentheses."""
+    """BY logdice, BY simple(1), …: the name in lower case, and the value in parentheses."""
 
     name: str
     parameter: Scalar | None = None
@@ -188,7 +188,7 @@ class Dispersion(Question):
 
 @dataclass(frozen=True)
 class ModelClause(Node):
-    """What stands after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
+    """The model after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
 
     `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
     """

@@ -80,8 +80,8 @@ def test_leading_zeros_do_not_count_as_digits() -> None:
 @pytest.mark.parametrize(
     ("statement", "marked", "words"),
     [
-        (r'COUNT "a\x41"', r"\x", "no escape"),
-        (r'COUNT "a\'"', r"\'", "no escape"),
+        (r'COUNT "a\x41"', r"\x", "unknown escape"),
+        (r'COUNT "a\'"', r"\'", "unknown escape"),
         ('COUNT "a\\\n"', "\\\n", "U+000A"),
         (r'COUNT "\n\u00g0"', r"\u", "four hexadecimal digits"),
         (r'COUNT "\\\u12"', r"\u", "four hexadecimal digits"),
@@ -110,9 +110,9 @@ def test_leading_zeros_do_not_count_as_digits() -> None:
         ("SET x = -1" + "0" * 308, "-1" + "0" * 308, "too large"),
         ("SET x = 1e999", "1e999", "too large"),
         ("SET x = " + "1" * 5_000, "1" * 5_000, "too large"),
-        ("SET x = 1.", "1.", "no number"),
-        ("SET x = 1.2.3", "1.2.3", "no number"),
-        ("SET x = 0x10", "0x10", "no number"),
+        ("SET x = 1.", "1.", "is not a number"),
+        ("SET x = 1.2.3", "1.2.3", "is not a number"),
+        ("SET x = 0x10", "0x10", "is not a number"),
         ("USE ``", "``", "empty"),
     ],
 )
