@@ -18,10 +18,10 @@ from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import ExecutionError, InvalidArgument
 
-# How many questions an actor works on at a time: those of several threads, and stops of others.
+# Number of calls that an actor runs concurrently: queries of several threads, and interrupts.
 _CONCURRENT = 8
 # Arguments up to 100 KiB travel with a call to an actor; a larger one takes two milliseconds more, by way of
-# Ray's store. So messages are cut, up to where the store is faster.
+# Ray's store. So messages are cut, up to the size from which the store is faster.
 PIECE_BYTES = 95_000
 LARGE_BYTES = 4_000_000
 
@@ -60,11 +60,11 @@ def connect(
     NotSupportedError
         Ray is not installed.
     InvalidArgument
-        `actors` or `replicas` is no number of at least 1.
+        `actors` or `replicas` is not a number of at least 1.
     StorageError
         The folder is not a database, was written by a newer version, or is damaged.
     ExecutionError
-        There is no Ray at the address.
+        No Ray cluster is running at the address.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def connect(
 
 
 class ClusterConnection(Connection):
-    """An open database that is asked over actors; made by `ngramdb.cluster.connect`."""
+    """An open database that is queried through actors; made by `ngramdb.cluster.connect`."""
 
     def __init__(self, database: Database, crew: Crew, ends_ray: bool = False) -> None:
         super().__init__(database)
@@ -100,7 +100,7 @@ class ClusterConnection(Connection):
         self._ends_ray = ends_ray
 
     def close(self) -> None:
-        """End the connection and its actors. What is left of a result can be read where it needs no actor."""
+        """Close the connection and its actors. The rest of a result stays readable if it needs no actor."""
         super().close()
         if not self._crew.is_closed:
             self._crew.close()
@@ -113,7 +113,7 @@ class ClusterConnection(Connection):
 
 
 class _OneCore(Library):
-    """What an actor has. Its kernels work on the one core that it has taken."""
+    """The state of an actor. Its kernels use the one core that it has reserved."""
 
     def __init__(self, path: str) -> None:
         os.environ["NGRAMDB_CORES"] = "1"
@@ -144,8 +144,8 @@ class _Actors:
         if late:
             self.close()
             raise ExecutionError(
-                f"{len(late)} of {n} actors did not start within {AWAY_S:.0f} s; each takes a core of the "
-                "cluster (ray status), and `actors` says how many there are"
+                f"{len(late)} of {n} actors did not start within {AWAY_S:.0f} s; each takes one core of the "
+                "cluster (ray status), and `actors` sets their number"
             )
 
     def _start(self) -> Any:

@@ -1,9 +1,9 @@
-"""Who holds which segment, and work for several of them at a time.
+"""Assignment of segments to members, and work for several members at a time.
 
 Every member of a crew can open every segment, since they lie in a folder that all see; which ones it is
 asked about decides what it has in memory. Segments are spread by rendezvous hashing: each has an order of all
 members of its own, and is held by the first `replicas` of those that live. So one that is lost leaves its
-segments to many others, and what they held before stays where it is.
+segments to many others, and the other segments stay with their holders.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ngramdb import interrupts
 from ngramdb.errors import ExecutionError, NotSupportedError
 from ngramdb.lazy import lazy_module
 
-# How long a wait for answers is, before it is looked whether they are still wanted, in seconds.
+# Interval between checks whether awaited answers are still wanted, in seconds.
 PATIENCE_S = 0.02
-# How long all members may be away before a question fails, in seconds: others are started meanwhile.
+# Time until a query fails if all members are lost, in seconds; others are started meanwhile.
 AWAY_S = 60.0
-# The largest share of the work, by the mean one, that is as good as even.
+# The largest share of the work, relative to the mean, that counts as even.
 EVEN = 1.15
-# How many members may be lost over a question: one that none survives would go on for ever.
+# Number of members that may be lost during one query: a query that kills every member must not run forever.
 MOST_LOST = 4
 
 
@@ -36,7 +36,7 @@ class MemberLost(Exception):
 
 
 class Transport(Protocol):
-    """How members are reached. References stand for answers that may not be there yet."""
+    """The connection to members. References stand for answers that may not have arrived yet."""
 
     n_members: int
 
@@ -49,7 +49,7 @@ class Transport(Protocol):
 
 
 class Job(NamedTuple):
-    """A member, and what it shall do: `function(library, *arguments)`."""
+    """A member and its work: `function(library, *arguments)`."""
 
     member: int
     function: Callable[..., Any]
@@ -57,7 +57,7 @@ class Job(NamedTuple):
 
 
 class Crew:
-    """The members that a connection asks. May be shared by threads.
+    """The members of a connection. May be shared by threads.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class Crew:
         self._n_replaced = [0] * transport.n_members
 
     def close(self) -> None:
-        """End the members; whatever is asked from now on is refused."""
+        """Stop the members; later queries are refused."""
         self.is_closed = True
         self.transport.close()
 
     def living(self) -> list[int]:
-        """The members that can be asked, ascending."""
+        """Return the available members, ascending."""
         with self._lock:
             for member, reference in list(self._away.items()):
                 if self.transport.ready([reference], 0):
@@ -114,9 +114,9 @@ class Crew:
         return 1 if max(tokens, default=0) * len(tokens) <= EVEN * sum(tokens) else self.replicas
 
     def shares(self, segments: Sequence[tuple[str, int]], turn: int) -> dict[int, list[int]]:
-        """Which member is asked about which segments: of each, the holder whose turn it is.
+        """Assign segments to members: each goes to the holder whose turn it is.
 
-        Over all turns, holders of the same segments are asked the same.
+        Over all turns, holders of the same segments get the same share.
         """
         living = self._some_living()
         shares: dict[int, list[int]] = {}
@@ -154,16 +154,16 @@ class Crew:
             if time.monotonic() - began > AWAY_S:
                 raise ExecutionError(
                     f"all {self.transport.n_members} actors were lost, and no other could be started in "
-                    f"{AWAY_S:.0f} s; look at the cluster (ray status), and ask again"
+                    f"{AWAY_S:.0f} s; check the cluster (ray status), and run the query again"
                 )
             interrupts.check()
             time.sleep(PATIENCE_S)
         return living
 
     def ask(self, jobs: Sequence[Job]) -> list[Any]:
-        """What the members answer, in the order of the jobs; they work at the same time.
+        """Return the members' answers in the order of the jobs; members work at the same time.
 
-        What a lost member was asked is asked of another. An error of one of them, or an interrupt, stops all.
+        The job of a lost member goes to another. An error of one of them, or an interrupt, stops all.
         """
         number = next(self._numbers)
         answers: list[Any] = [None] * len(jobs)
@@ -218,7 +218,7 @@ class Crew:
 
     @property
     def n_lost(self) -> int:
-        """How many members were lost so far."""
+        """Number of members lost so far."""
         return sum(self._n_replaced)
 
 
@@ -243,7 +243,7 @@ def begin(address: str | None) -> bool:
 
     address : that of a Ray cluster; None starts one on this machine
 
-    Raises ExecutionError where there is none.
+    Raises ExecutionError if there is none.
     """
     if ray.is_initialized():
         return False
@@ -267,5 +267,5 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def n_cores() -> int:
-    """How many cores the cluster has."""
+    """Return the number of cores of the cluster."""
     return max(int(ray.cluster_resources().get("CPU", 1)), 1)

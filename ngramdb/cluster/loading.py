@@ -2,7 +2,7 @@
 
 Folders are seen by all machines: that of the files, and that of the parts. What a task does is
 `ngramdb.build`, no more; so tasks that are lost with their machine are simply run again, and a load that was
-stopped goes on with the parts that are there.
+stopped resumes with the finished parts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-# Cores of a task where `settings` do not say: as many parts are then built at a time as there are cores.
+# Cores per task if `settings` does not set them: then as many parts are built at a time as there are cores.
 THREADS = 1
 
 
 @dataclass(frozen=True)
 class ClusterProgress:
-    """How far a load is: `done` of `parts`, with so many documents and tokens, after `elapsed` seconds."""
+    """Progress of a load: `done` of `parts`, with these documents and tokens, after `elapsed` seconds."""
 
     done: int
     parts: int
@@ -72,7 +72,7 @@ def load(
     address : that of a Ray cluster ("auto", "ray://…"); None for the one that is connected to, else for one
         of this machine's cores, which ends with the load
     parts : how many tasks; as many as the cluster has room for at a time when not given
-    folder : where the parts are built, which all machines see; beside the database when not given, so that
+    folder : where the parts are built, visible to all machines; beside the database by default, so that
         the commit copies nothing. What was built there by a load of the same that was stopped is not built
         again; after the commit the parts go
     tokenizer : that of a new corpus, as for `Connection.create_corpus`; one that exists keeps its own
@@ -137,7 +137,7 @@ def _run(
     task = ray.remote(num_cpus=arguments["settings"]["threads"], max_retries=retries)(_build)
     references = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
     documents = tokens = 0
-    advice = "The same load goes on with the parts that are there"
+    advice = "Start the same load again to resume with the finished parts"
     for done, (_, report) in enumerate(worker_state.results(references, retries, advice), start=1):
         documents, tokens = documents + report.documents, tokens + report.tokens
         if progress is not None:
@@ -145,13 +145,13 @@ def _run(
 
 
 def _build(out: str, paths: list[str], shard: tuple[int, int], arguments: dict[str, Any]) -> Any:
-    """What a task does."""
+    """Run a task's work."""
     return worker_state.answer_of(build, out, paths, shard, **arguments)
 
 
 @contextlib.contextmanager
 def _known_tokenizer(path: str, corpus: str, asked: Any, out: str) -> Iterator[Any]:
-    """The tokenizer of all parts: that of the corpus where it exists, as a name or a file that tasks see."""
+    """Return the tokenizer of all parts: that of an existing corpus, as a name or a file visible to tasks."""
     if not os.path.isdir(path):
         yield _absolute_tokenizer(DEFAULT_TOKENIZER if asked is None else asked)
         return
@@ -180,7 +180,7 @@ def _known_tokenizer(path: str, corpus: str, asked: Any, out: str) -> Iterator[A
 
 
 def _of_corpus(connection: Connection, name: str) -> Any:
-    """The name of a corpus's tokenizer, tokenizer.json, or function; None where there is no such corpus."""
+    """Return a corpus's tokenizer: its name, tokenizer.json, or function; None without such a corpus."""
     if name not in connection.corpora():
         return None
     tokenizer = connection.corpus(name).tokenizer

@@ -49,7 +49,7 @@ def compact(
     NotSupportedError
         Ray is not installed.
     BindError
-        There is no such corpus.
+        The corpus does not exist.
     LockedError
         Another writer is at work.
     ExecutionError
@@ -78,18 +78,18 @@ def compact(
 def _merged(
     path: str, corpus: str, version: int, out: str, threads: int, retries: int, wanted: Sequence[Rewrite]
 ) -> list[Rewritten | None]:
-    """What tasks have made of these rewrites, in their order."""
+    """Return the tasks' results for these rewrites, in order."""
     os.makedirs(out, exist_ok=True)
     task = ray.remote(num_cpus=threads, max_retries=retries)(worker_state.answer_of)
     references = [task.remote(_merge, path, corpus, version, out, one) for one in wanted]
     made: list[Rewritten | None] = [None] * len(wanted)
-    for i, result in worker_state.results(references, retries, "The same call begins anew"):
+    for i, result in worker_state.results(references, retries, "Start the same call again"):
         made[i] = result
     return made
 
 
 def _merge(path: str, corpus: str, version: int, out: str, one: Rewrite) -> Rewritten | None:
-    """What a task does."""
+    """Run a task's work."""
     store = Store.open(RealDirectory(path), read_only=True, create=False)
     try:
         entry = store.version(version).corpora[corpus]

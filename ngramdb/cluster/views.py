@@ -1,8 +1,8 @@
 """Corpora whose segments are held by the members of a crew.
 
 A view is that of one machine, opened over the same files, except that the numbers of its index, and what
-operators ask each segment by itself, come from the crew. What is not worth a message (single documents, their
-texts and fields, names in a catalog) is read from the files, of which only those pages are read.
+operators compute for each segment by itself, come from the crew. What is not worth a message (documents,
+their texts and fields, names in a catalog) is read from the files, of which only those pages are read.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SharedView(CorpusView):
     ) -> list[Any] | None:
         """`answer(view, flat, offsets, columns, *arguments)` of the parts of a batch, each by another member.
 
-        columns : arrays of a value a question. None where the batch is too small to be divided.
+        columns : arrays of one value per question. None if the batch is too small to be divided.
         """
         members = self._crew.living()
         parts = parts_of(flat, offsets, len(members))
@@ -121,7 +121,7 @@ class SharedView(CorpusView):
 
 
 class SharedSnapshot(Snapshot):
-    """A version whose corpora are asked over a crew."""
+    """A version whose corpora are queried through a crew."""
 
     def __init__(self, crew: Crew, store: Store, manifest: Manifest, *rest: Any, **named: Any) -> None:
         super().__init__(store, manifest, *rest, **named)

@@ -1,7 +1,7 @@
-"""What a member of a crew has: the database's folder, opened for reading, and answers from its segments.
+"""The state of a member of a crew: the database's folder, opened for reading, and queries on its segments.
 
 Runs in processes of Ray; knows nothing of it. Messages are pickled: a function of a module of ours, and its
-arguments, among which views stand as references to the version that they show (`SharedView`).
+arguments, in which views are references to the version that they show (`SharedView`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Library:
         return b""
 
     def run(self, number: int, message: bytes) -> bytes:
-        """Do what a message says; the answer, or the error, pickled with whether it is one."""
+        """Run a message's work; return the answer, or the error, pickled with a flag for errors."""
         work = Interrupt()
         with self._lock:
             if number in self._stopped:
@@ -105,7 +105,7 @@ def ask_index(
     method: str | Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> list[tuple[int, Any]]:
-    """What some of the segments answer, those of each sign together, with the sign.
+    """Return the answers of some of the segments, those of each sign together, with the sign.
 
     numbers : places among the added segments and then the subtracted ones
     """
@@ -123,7 +123,7 @@ def ask_segments(
     answer: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> list[Any]:
-    """What some of the added segments answer each."""
+    """Return the answers of some of the added segments, one by one."""
     return [answer(view, i, *arguments) for i in numbers]
 
 
@@ -137,7 +137,7 @@ def warm_segments(_library: Library, view: CorpusView, numbers: Sequence[int]) -
 def ask_batch(
     _library: Library, view: CorpusView, answer: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
-    """What all segments answer to a part of a batch."""
+    """Return the answers of all segments to a part of a batch."""
     return answer(view, *arguments)
 
 
@@ -165,16 +165,16 @@ def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | No
 # ---- Tasks of Ray: their results as they come, whatever is lost meanwhile.
 
 
-# How often a task is run again whose process or machine was lost.
+# Number of retries of a task whose process or machine was lost.
 RETRIES = 5
-# How long a wait is, before it is looked whether results are still wanted, in seconds.
+# Interval between checks whether results are still wanted, in seconds.
 PATIENCE_S = 0.1
 
 
 def results(references: Sequence[Any], retries: int, advice: str) -> Iterator[tuple[int, Any]]:
     """The number of a task and its result, as they are done.
 
-    What a task returns is `answer_of` its work. On any error, or an interrupt, what is running is cancelled.
+    A task returns `answer_of` its work. On any error, or an interrupt, running tasks are cancelled.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def results(references: Sequence[Any], retries: int, advice: str) -> Iterator[tu
 
 
 def answer_of(work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a task returns: what the work gives, or the error that no second try would mend."""
+    """Return a task's result: that of the work, or the error that a retry would not avoid."""
     try:
         return work(*arguments, **named)
     except Exception as error:

@@ -7,9 +7,9 @@ model = kenlm.Model("news.ngdb?order=5")
 model.score("this is a sentence .", bos=True, eos=True)
 ```
 
-The numbers are those that the module `kenlm` gives for the file that `Corpus.export_arpa` writes, but for
+The numbers equal those of the module `kenlm` for the file that `Corpus.export_arpa` writes, except for
 rounding: KenLM keeps 32-bit floats. Words are the corpus's tokens, under the names that they have in that
-file: a sentence is cut at white space, and what is no token of the corpus is out of vocabulary.
+file: a sentence is cut at white space, and other words than the corpus's tokens are out of vocabulary.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from ngramdb.lm.values import Integers
 
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
 
-# Of models that are made without saying which.
+# Of models without an explicit order.
 DEFAULT_ORDER = 5
 
-# What `Model.order` says of a model without a limit.
+# `Model.order` of a model without a limit.
 UNLIMITED = 2**31 - 1
 
 
@@ -43,7 +43,7 @@ class CannotReadModel(StorageError, OSError):
 
 
 class LoadMethod:
-    """How KenLM reads a file. All but LAZY read the index into memory here, as `Corpus.warm` does."""
+    """The ways in which KenLM reads a file. All but LAZY read the index into memory here (`Corpus.warm`)."""
 
     LAZY = 0
     POPULATE_OR_LAZY = 1
@@ -53,7 +53,7 @@ class LoadMethod:
 
 
 class ARPALoadComplain:
-    """How loudly KenLM complains about ARPA files. Of no effect here."""
+    """The level of KenLM's complaints about ARPA files. No effect here."""
 
     ALL = 0
     EXPENSIVE = 1
@@ -61,7 +61,7 @@ class ARPALoadComplain:
 
 
 class Config:
-    """How a model is loaded. `load_method` has an effect, the others are there for KenLM's scripts."""
+    """Options for loading a model. Only `load_method` has an effect; the others exist for KenLM's scripts."""
 
     def __init__(self) -> None:
         self.show_progress = True
@@ -70,7 +70,7 @@ class Config:
 
 
 class FullScoreReturn(NamedTuple):
-    """What `BaseFullScore` returns.
+    """The result of `BaseFullScore`.
 
     log10 of the probability, the matched n-gram's length, and whether the word is out of vocabulary.
     """
@@ -82,9 +82,9 @@ class FullScoreReturn(NamedTuple):
 
 @total_ordering
 class State:
-    """How far a text was read: what the probabilities of all that may follow depend on.
+    """The state after part of a text: everything that the probabilities of possible continuations depend on.
 
-    States are equal, and have the same hash, where all that may follow has the same probabilities: decoders
+    States are equal, and have the same hash, if all continuations have the same probabilities: decoders
     join hypotheses by that.
     """
 
@@ -128,7 +128,7 @@ class Model:
     Raises
     ------
     OSError
-        There is no such database or corpus. It is an `ngramdb.StorageError`, too.
+        The database or corpus does not exist. It is an `ngramdb.StorageError`, too.
     InvalidArgument
         An order that makes no sense, or something unknown after `?`.
 
@@ -174,7 +174,7 @@ class Model:
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of a sentence's probability.
 
-        bos : `<s>` stands before it
+        bos : whether `<s>` comes before it
         eos : `</s>` is predicted after it
         """
         _, probs, _ = self._scored(_words(sentence), bos, eos)
@@ -296,7 +296,7 @@ def _corpus(folder: str, name: str | None) -> Corpus:
 
 
 def _kind_of_file(path: str) -> str:
-    """What a person calls the file, by how it begins."""
+    """Return a readable name of the file's kind, by its first bytes."""
     with open(path, "rb") as file:
         head = file.read(64)
     if head.lstrip().startswith(b"\\data\\"):

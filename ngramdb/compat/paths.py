@@ -1,4 +1,4 @@
-"""What stands after a database's path, for programs that name their models and indexes by one string."""
+"""Options after a database's path, for programs that name their models and indexes by one string."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ngramdb.errors import InvalidArgument
 
 
 def parts_of(path: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
-    """The folder of `news.ngdb?corpus=de&order=5`, and what stands after the question mark.
+    """Return the folder of `news.ngdb?corpus=de&order=5`, and the options after the question mark.
 
-    A path that exists as it stands is a folder's alone.
+    An existing path is the folder, question marks included.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What is computed from the values of a field: parts of dates, whole quotients, elements of lists.
+"""Values computed from those of a field: parts of dates, whole quotients, elements of lists.
 
-A computation is done once for each distinct value. What it cannot be done with has no value: the year of
+Each distinct value is computed once. Values that cannot be computed are missing: the year of
 'soon', a tenth of 'many'.
 """
 
@@ -39,7 +39,7 @@ _SHORT_MONTHS = frozenset({4, 6, 9, 11})
 
 
 def date_part(text: str, part: str) -> int | None:
-    """The year, the month or the day of a date; None of what is no date, or has no such part.
+    """Return the year, the month or the day of a date; None if it is not a date, or lacks the part.
 
     >>> date_part("2001-05-17", "month"), date_part("1848", "year"), date_part("1848", "month")
     (5, 1848, None)
@@ -57,14 +57,14 @@ def date_part(text: str, part: str) -> int | None:
 
 
 def _days_of(year: int, month: int) -> int:
-    """How many days a month has, by the Gregorian calendar."""
+    """Return the number of days of a month in the Gregorian calendar."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in _SHORT_MONTHS else 31
 
 
 def quotient(value: Any, divisor: int | float, factor: int | float | None) -> int | float | None:
-    """How many whole times the divisor is in a number, times the factor; None of what is no number.
+    """Return the whole quotient times the factor; None if the value is not a number.
 
     >>> quotient(1948, 10, None), quotient(1948, 10, 10), quotient(-1, 10, None)
     (194, 1940, -1)
@@ -94,9 +94,9 @@ def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:
 
 
 def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[IntArray, Codes]:
-    """The elements of a field's lists, each once for a document; a value that is no list is one element.
+    """Return the elements of a field's lists, each once per document; any other value is one element.
 
-    Returns the places of documents, ascending, and the elements by numbers. A document whose list has none
+    Returns the indexes of documents, ascending, and the elements by number. A document with an empty list
     has one element without a value.
     """
     values = reader.read(key.path, key.own, docs)

@@ -1,7 +1,7 @@
 """OR of occurrences: a place that several alternatives find counts once.
 
 An occurrence is the piece of text that it takes up. `"a" OR "a b"` finds two at the same place, `"a" OR "A"
-IGNORE CASE` one. Where all alternatives are exact n-grams, or sequences of tokens that spell a string, they
+IGNORE CASE` one. If all alternatives are exact n-grams, or sequences of tokens that spell a string, they
 become one list of n-grams without repetition, which is counted by the index; others whose occurrences cannot
 be the same are added up, and what is left is compared place by place (`distinct` in `occurrences`).
 """
@@ -82,7 +82,7 @@ def _unimplied(texts: Sequence[StoredText]) -> list[StoredText]:
 
 
 def _merged(patterns: Sequence[Gram | Variants], tokenizer: Tokenizer) -> Variants:
-    """The n-grams of all patterns, each as often as it has places where one of the strings begins."""
+    """Merge the n-grams of all patterns, each as often as strings begin in it at different places."""
     merged: dict[Key, tuple[Gram, int, list[Gram | Variants]]] = {}
     for pattern in patterns:
         grams = (pattern,) if isinstance(pattern, Gram) else pattern.grams
@@ -114,7 +114,7 @@ def _cuts_of(gram: Gram, owners: Sequence[Gram | Variants], weight: int, tokeniz
 
 
 def are_apart(operands: Sequence[Occurring], tokenizer: Tokenizer) -> bool:
-    """Whether no two of them can have an occurrence in common, so that counts add."""
+    """Return True if no two of them can share an occurrence, so that counts add up."""
     keys: set[Key] = set()
     texts: list[StoredText] = []
     for operand in operands:

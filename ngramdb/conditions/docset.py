@@ -55,14 +55,14 @@ class DocSet:
         return DocSet(unite(self.docs, other.docs), self.n_documents)
 
     def numbers(self) -> Docs:
-        """The local numbers, ascending. Costs the segment's number of documents where the set is negated."""
+        """Local document numbers, ascending. Cost: O(segment) for a negated set."""
         if not self.negated:
             return self.docs
         every = np.arange(self.n_documents, dtype=np.uint32)
         return every if not len(self.docs) else subtract(every, self.docs)
 
     def mask(self) -> NDArray[np.bool_]:
-        """Whether each document of the segment is in it: (n_documents,) bool."""
+        """A flag for each document of the segment: (n_documents,) bool."""
         mask = np.full(self.n_documents, self.negated)
         mask[self.docs] = not self.negated
         return mask

@@ -108,7 +108,7 @@ class Evaluator:
                 found = found | self.evaluate(operand)
             return found
         if isinstance(expr, CountTest) and expr.holds(0):
-            # Most documents have none: only the others are read.
+            # Most documents have no occurrence: only the others are read.
             self._note_pattern(expr, None)
             docs, counts = self.finder.counts(expr.pattern)
             return ~DocSet(docs[~_holds(expr, counts)], n)
@@ -244,7 +244,7 @@ class Evaluator:
         return found
 
     def is_parsed(self, path: str) -> bool:
-        """Whether the values of a metadata field must be parsed one by one."""
+        """Return True if the values of a metadata field must be parsed one by one."""
         return choices.is_parsed(self._segment.metadata, path)
 
     # ---- measuring --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Evaluating occurrence expressions on one segment: how many, in which documents, at which positions.
 
-Documents come first where they are few, occurrences where these are; near one another, the rarest operand is
+Documents are evaluated first if they are few, else occurrences; for WITHIN, the rarest operand is
 located and the text around it is read. Exact counts decide, which cost a search each.
 """
 
@@ -31,7 +31,7 @@ Counts = tuple[Docs, NDArray[np.int64]]
 
 
 class DocumentConditions(choices.Sizes, Protocol):
-    """What evaluates conditions on the segment's documents."""
+    """The evaluation of conditions on the segment's documents."""
 
     def evaluate(self, expr: DocExpr, /) -> DocSet: ...
     def restrict(self, expr: DocExpr, candidates: Docs, /) -> Docs: ...
@@ -54,13 +54,13 @@ class Expressions:
         return choices.bound(expr, self._conditions)
 
     def keep_cuts(self) -> None:
-        """Have all occurrences say which part of their tokens they are (`Occurrences.cuts`)."""
+        """Make all occurrences record which part of their tokens they cover (`Occurrences.cuts`)."""
         self._finder.cutting = True
 
     # ---- how many ---------------------------------------------------------------------------------------
 
     def total(self, expr: Occurring, within: DocSet | None = None) -> int:
-        """How many occurrences there are."""
+        """Return the number of occurrences."""
         if self._meter is None:
             return self._total(expr, within)
         with self._meter.timed(expr) as actual:
@@ -125,7 +125,7 @@ class Expressions:
         return counted(self._finder.documents_at(found))
 
     def _are_apart(self, expr: AnyOf) -> bool:
-        """Whether counts of the alternatives add."""
+        """Return True if the counts of the alternatives add up."""
         apart = self._apart.get(id(expr))
         if apart is None:
             apart = self._apart[id(expr)] = are_apart(expr.operands, self._tokenizer)
@@ -213,13 +213,13 @@ class Expressions:
         return self._inside(self.occurrences(expr, within, Windows.around(lo, hi)), tokens)
 
     def _windows(self, found: Occurrences, tokens: int | None) -> tuple[Positions, Positions]:
-        """What is near each occurrence: so many tokens on either side, or its sentence."""
+        """Return a window around each occurrence: this many tokens on either side, or its sentence."""
         if tokens is None:
             return self._finder.sentences_of(found)
         return self._finder.windows_around(found.starts, tokens, tokens)
 
     def _inside(self, found: Occurrences, tokens: int | None) -> Occurrences:
-        """Those of the occurrences that do not leave their sentence, where this is asked for."""
+        """Drop occurrences that leave their sentence, if `tokens` is None."""
         return found if tokens is not None else found[found.stops <= self._finder.sentences_of(found)[1]]
 
     def _is_near(
@@ -249,7 +249,7 @@ class Expressions:
         return self._covered(lists, expr.tokens)
 
     def _covered(self, lists: list[Occurrences], tokens: int | None) -> Docs:
-        if tokens is None:  # those of one sentence are no tokens apart
+        if tokens is None:  # within a sentence any distance counts
             values = np.concatenate([self._finder.sentences_of(found)[0] for found in lists])
         else:
             values = np.concatenate([found.starts for found in lists])
@@ -265,9 +265,9 @@ class Expressions:
 
 @contextmanager
 def from_files(tokenizer: Tokenizer, segments: Sequence[Segment]) -> Iterator[None]:
-    """Where ids that come from segments are turned into text.
+    """Guard code that turns ids of segments into text.
 
-    Raises CorruptionError in place of InvalidArgument, where a segment has an id beyond the vocabulary.
+    Raises CorruptionError in place of InvalidArgument if a segment has an id beyond the vocabulary.
     Cost: nothing; after an error a pass over the segments' tokens.
     """
     try:

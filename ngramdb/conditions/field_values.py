@@ -86,7 +86,7 @@ class FieldReader:
     def read(self, path: str, own: bool, docs: Docs | None) -> Values:
         """The values of these documents (ascending; None: all), in their order.
 
-        Cost: nothing that is copied but for single documents; columns of JSON are parsed, 1 µs a value.
+        Cost: nothing is copied except for single documents; columns of JSON are parsed, 1 µs per value.
         """
         if own:
             numbers = self._doc_ids(docs) if path == DOC_ID else self._read_lengths(docs)
@@ -123,7 +123,7 @@ class FieldReader:
         return self._lengths if docs is None else self._lengths[docs]
 
     def _from_rest(self, path: str, docs: Docs | None) -> Values:
-        """The values of a field that has no column here: those of documents with very many fields."""
+        """Return the values of a field without a column here: those of documents with very many fields."""
         n = self._segment.n_documents if docs is None else len(docs)
         rest = self._segment.metadata.rest()
         if rest is None:
@@ -181,10 +181,10 @@ def _lists(column: Any, type_name: str) -> Values:
 
 @dataclass(frozen=True)
 class Codes:
-    """Values by number: `codes[i]` is the place in `values` of value i, -1 where it is missing.
+    """Values by number: `codes[i]` is the index in `values` of value i, or -1 if it is missing.
 
     codes : (n,) int64
-    values : distinct values in no order; a value may stand twice (1 and 1.0)
+    values : distinct values in arbitrary order; a value may be present twice (1 and 1.0)
     """
 
     codes: NDArray[np.int64]
@@ -243,7 +243,7 @@ _RANKS = {bool: 0, int: 1, float: 1, str: 2, list: 3, dict: 4}
 
 
 def identity(value: Any) -> tuple[float, Any]:
-    """What distinguishes values and orders them: 1 is 1.0 but not TRUE, and NaN is one value."""
+    """Return a key that distinguishes and orders values: 1 is 1.0 but not TRUE, and NaN is one value."""
     rank = _RANKS[type(value)]
     if rank >= 3:
         return rank, json.dumps(value, sort_keys=True)

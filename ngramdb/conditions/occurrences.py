@@ -1,7 +1,7 @@
-"""Where a pattern occurs in one segment: how often, in which documents, at which positions.
+"""Occurrences of a pattern in one segment: their number, their documents, and their positions.
 
 Positions are those of the segment's text, in which every document is followed by a separator; an occurrence
-is the half-open range of tokens [start, stop). Whatever is asked, there are two ways: locating all
+is the half-open range of tokens [start, stop). Every query can be answered in two ways: locating all
 occurrences by the index and sorting them, or reading the parts of the text that can hold any. Exact counts
 show which is cheaper.
 """
@@ -76,7 +76,7 @@ class Occurrences:
 
     @classmethod
     def of_length(cls, starts: Positions, length: int) -> Occurrences:
-        """Occurrences that all have so many tokens."""
+        """Make occurrences that all have this many tokens."""
         return cls(starts, starts + np.uint32(length))
 
 
@@ -112,7 +112,7 @@ class Windows:
 class Finder:
     """Finds occurrences in one segment; ranges of the index are looked up once.
 
-    `costs` None means that text is never scanned where the index can answer. `probed` is called for every
+    `costs` None means that text is never scanned if the index can answer. `probed` is called for every
     search in the index.
     """
 
@@ -131,7 +131,7 @@ class Finder:
         self._texts = TextMatches(segment, tokenizer)
         self._programs = TokenMatches(segment, tokenizer)
         self._tokenizer = tokenizer
-        # Whether occurrences know which part of their tokens they are.
+        # True if occurrences record which part of their tokens they cover.
         self.cutting = False
         self.n_documents = self._index.n_documents
         self.n_tokens = self._index.n_tokens
@@ -148,7 +148,7 @@ class Finder:
         return found
 
     def bound(self, pattern: Pattern) -> int:
-        """At most how many occurrences there are, exactly so for n-grams. Cost: a search an n-gram."""
+        """Return an upper bound of the occurrences, exact for n-grams. Cost: one search per n-gram."""
         if isinstance(pattern, Gram):
             return self._count(pattern)
         return choices.pattern_bound(pattern, self._count, self.n_tokens + self.n_documents)
@@ -158,7 +158,7 @@ class Finder:
         return hi - lo
 
     def count(self, pattern: Pattern) -> int:
-        """How many occurrences there are."""
+        """Return the number of occurrences."""
         if isinstance(pattern, (Gram, Variants)):
             return self.bound(pattern)
         if isinstance(pattern, StoredText):
@@ -191,7 +191,7 @@ class Finder:
         return self._documents_of(self.occurrences(pattern, self.windows_of(candidates)))
 
     def path(self, gram: Gram, n_candidates: int) -> str:
-        """The access path by which an n-gram is found among so many candidates."""
+        """Return the access path that finds an n-gram among this many candidates."""
         return choices.gram_path(self._costs, self._count(gram), n_candidates, self)
 
     def among(self, gram: Gram, candidates: Docs, path: str) -> Docs:
@@ -238,7 +238,7 @@ class Finder:
     def occurrences(self, pattern: Pattern, windows: Windows | None = None) -> Occurrences:
         """All occurrences, or those that start in a window.
 
-        Cost: 15 ns an occurrence of a part, or, where that is cheaper, 0.25 ns a token of the windows.
+        Cost: 15 ns per occurrence of a part, or, if that is cheaper, 0.25 ns per token of the windows.
         """
         if isinstance(pattern, Gram):
             return Occurrences.of_length(self._starts(pattern, windows), len(pattern))
@@ -266,7 +266,7 @@ class Finder:
         return self.limited(self.occurrences(pattern), documents)
 
     def limited(self, found: Occurrences, documents: DocSet | None) -> Occurrences:
-        """Those of the occurrences that stand in a set of documents; None means all."""
+        """Return the occurrences that are in a set of documents; None means all."""
         if documents is None or (documents.negated and not len(documents.docs)):
             return found
         windows = self.windows_of(documents.docs)
@@ -307,7 +307,7 @@ class Finder:
     def sentences_of(self, found: Occurrences) -> tuple[Positions, Positions]:
         """The sentences that occurrences start in: two (n,) uint32 arrays, `lo` and `hi`, half-open."""
         bits = self._segment.sentences
-        assert bits is not None, "plans ask corpora that know their sentences"
+        assert bits is not None, "plans must query corpora with known sentences"
         return sentences_at(bits, found.starts)
 
     def _bounds_at(self, starts: Positions) -> tuple[Positions, Positions]:
@@ -339,7 +339,7 @@ class Finder:
                 cuts = np.array(self._cuts(pattern, i), dtype=np.int64)
                 part = Occurrences(part.starts, part.stops, np.tile(cuts, (len(starts), 1)))
             found.append(part)
-        # Of those that start in one place the shorter first, whatever the order of the variants.
+        # Of those with the same start the shorter comes first, independent of the order of the variants.
         return merged(sorted(found, key=lambda part: int(part.stops[0] - part.starts[0]) if len(part) else 0))
 
     def _cuts(self, pattern: Variants, i: int) -> Cuts:
@@ -405,7 +405,7 @@ class Finder:
         if isinstance(part, Variants):
             lengths = [len(gram) for gram in part.grams]
             return min(lengths), max(lengths)
-        # A token that stands in a text has a byte of it at least; a match may stand between two tokens.
+        # A token of a text has at least one of its bytes; a match may fall between two tokens.
         return 1, 2 + len(part.text.encode())
 
     def _stored(self, pattern: StoredText, within: Docs | None) -> Occurrences:
@@ -450,7 +450,7 @@ def _joined(parts: list[Occurrences]) -> Occurrences:
 def distinct(parts: list[Occurrences]) -> Occurrences:
     """The occurrences of several lists, those that several lists have once, by ascending start.
 
-    Where a list has one repeatedly (a pattern with gaps whose first part begins several times in one token),
+    If a list has one repeatedly (a pattern with gaps whose first part begins several times in one token),
     it is kept as often as in the list that has it most often.
     """
     parts = [part for part in parts if len(part)]
@@ -463,7 +463,7 @@ def distinct(parts: list[Occurrences]) -> Occurrences:
     interrupts.check()
     order = np.lexsort((owners, *reversed(columns)))
     places = np.arange(len(order))
-    # How many equal ones of its own list stand before it.
+    # The number of equal ones of its own list before it.
     begins = np.maximum.accumulate(np.where(_changes([*columns, owners], order), places, 0))
     nths = np.empty(len(order), dtype=np.int64)
     nths[order] = places - begins
@@ -473,7 +473,7 @@ def distinct(parts: list[Occurrences]) -> Occurrences:
 
 
 def _changes(columns: Sequence[NDArray[Any]], order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Of rows in an order, those that differ from the row before."""
+    """Mark the rows that differ from the row before, in the given order."""
     changed = np.zeros(len(order), dtype=np.bool_)
     changed[:1] = True
     for column in columns:

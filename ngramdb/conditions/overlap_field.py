@@ -1,7 +1,7 @@
-"""OVERLAP(corpus, n): which share of a document's n-grams another corpus has, exactly, and where they are.
+"""OVERLAP(corpus, n): the exact share of a document's n-grams that occur in another corpus, and their places.
 
 An n-gram is a run of n tokens at one place of the document; each place counts. A document of fewer than n
-tokens is one n-gram as a whole; one of fewer than LEAST_TOKENS (and than n) has none, and its share is 0.
+tokens is a single n-gram; one of fewer than LEAST_TOKENS (and than n) has none, and its share is 0.
 Tokens are those of the document's corpus. (These are the rules of the Big Friendly Filter, whose default is n
 = 13.)
 
@@ -38,12 +38,12 @@ Shares = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 Ids = NDArray[np.int64]
 Offsets = NDArray[np.int64]
-# N-grams, of one length or of several: ids one after the other, and where each begins.
+# N-grams, of one length or of several: ids one after the other, and the offset of each.
 SharedNgrams = tuple[Ids, Offsets]
 
-# Documents below this length, and below n, have no n-gram.
+# Documents below this length, and below n, have no n-grams.
 LEAST_TOKENS = 5
-# No document is as long; n-grams of more tokens are those of so many.
+# Longer than any document; n-grams of more tokens are treated as of this many.
 MOST_TOKENS = 2**31 - 1
 # Tokens whose n-grams are looked up at a time.
 CHUNK_TOKENS = 1 << 18
@@ -78,7 +78,7 @@ def marked_ngrams(flat: Ids, offsets: Offsets, marks: Marks, n: int) -> SharedNg
 
 
 def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
-    """How many documents of a corpus from which nothing was removed have any of the n-grams.
+    """Count the documents of a corpus without removed documents that have any of the n-grams.
 
     Cost: a search for each n-gram and segment, and a bit for each token of the corpus.
     """
@@ -94,7 +94,7 @@ def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
 
 
 def n_windows(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """How many n-grams documents of these lengths have: (k,) int64."""
+    """Return the number of n-grams of documents of these lengths: (k,) int64."""
     short = (lengths >= min(LEAST_TOKENS, n)) & (lengths < n)
     return np.where(short, 1, np.maximum(lengths - n + 1, 0))
 
@@ -354,7 +354,7 @@ class Overlap:
             marks[places[lo[k] : hi[k]].astype(np.int64) - int(starts[k]) + offsets[k]] = True
 
     def _find_starts(self) -> NDArray[np.uint32]:
-        """Where in the segment an n-gram of the other corpus begins: ascending places."""
+        """Return the positions in the segment at which an n-gram of the other corpus begins, ascending."""
         own, theirs = self._back
         ids_here = _ids_of(theirs, own)
         index = self._segment.index
@@ -436,7 +436,7 @@ def _windows(other: Corpus, n: int) -> Iterator[Ids]:
             parts = [np.lib.stride_tricks.sliding_window_view(ids, n) for ids in documents if len(ids) >= n]
             if parts:
                 windows = np.concatenate(parts)
-                # What a subtracted corpus has taken away does not count, even if its document stays.
+                # What a subtracted corpus has removed is ignored, even if its document stays.
                 yield windows[other.index.count_many(*_packed(windows)) > 0]
 
 

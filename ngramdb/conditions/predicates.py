@@ -39,13 +39,13 @@ LONG_SEARCH = 1 << 26
 
 
 def meets(test: FieldTest, values: Values) -> Mask:
-    """Of which values a test holds: (n,) bool."""
+    """Mark the values for which a test holds: (n,) bool."""
     true, unknown = outcome(test.predicate, values)
     return ~true & ~unknown if test.negated else true
 
 
 def outcome(predicate: Predicate, values: Values) -> tuple[Mask, Mask]:
-    """Of which values a predicate is true, and of which it is unknown: two (n,) bool masks."""
+    """Return masks of the values for which a predicate is true, and is unknown: two (n,) bool arrays."""
     if isinstance(values, Objects):
         if isinstance(predicate, Resembles):
             return _objects_resembling(predicate, values)
@@ -132,7 +132,7 @@ def _compared(values: Numbers | Strings, operator: str, literal: Any) -> tuple[M
     return true, np.zeros(n, dtype=np.bool_)
 
 
-# By operator, what pyarrow.compute calls it.
+# Names of the operators in pyarrow.compute.
 _STRING_FUNCTIONS = {"=": "equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
@@ -213,7 +213,7 @@ def _matching(pc: Any, strings: Any, expression: str, predicate: Resembles) -> A
 
 
 def _objects_resembling(predicate: Resembles, values: Objects) -> tuple[Mask, Mask]:
-    """Of values of any kind: of strings, and of lists with a string that matches."""
+    """Mark, among values of any kind, strings that match, and lists with a string that matches."""
     owners: list[int] = []
     strings: list[str] = []
     unknown = np.zeros(len(values), dtype=np.bool_)

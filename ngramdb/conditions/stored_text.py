@@ -1,8 +1,8 @@
-"""Strings looked for in the stored texts of documents, and the tokens that they stand in.
+"""Searches for strings in the stored texts of documents, and the tokens that contain the matches.
 
 For tokenizers whose tokens do not spell the text. Under `words` the tokens of a document, in order and
 without gaps, spell its text without white space, so that the token at a place in the text is found by
-counting. Others say where their tokens stand (`Tokenizer.places`) when the text is tokenized again.
+counting. Others report the places of their tokens (`Tokenizer.places`) when the text is tokenized again.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ def solid(text: str) -> NDArray[np.bool_]:
 
 @cache
 def _solid_codes() -> NDArray[np.bool_]:
-    """Whether it is not white space, of every code point up to the last that is, and one for the rest."""
+    """Return a flag per code point, False for white space; the last one is for all code points beyond."""
     return np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
 
 
-# Of each tokenizer that has been asked; a vocabulary only grows.
+# Per tokenizer; a vocabulary only grows.
 _lengths: WeakKeyDictionary[Tokenizer, NDArray[np.int64]] = WeakKeyDictionary()
 
 
 def word_lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """How many characters each word of the vocabulary has.
+    """Return the number of characters of each word of the vocabulary.
 
     Cost: a pass over the vocabulary, again when it has grown.
     """
     lengths = _lengths.get(tokenizer)
     if lengths is None or len(lengths) < tokenizer.n_vocabulary:
         spelled, offsets = tokenizer.spellings or (np.empty(0, np.uint8), np.zeros(1, np.int64))
-        # Of UTF-8, the bytes that don't continue a character.
+        # The bytes of UTF-8 that don't continue a character.
         before = np.concatenate(([0], np.cumsum((spelled & 0xC0) != 0x80)))
         lengths = _lengths[tokenizer] = np.diff(before[offsets])
     return lengths
 
 
 def token_lengths(segment: Segment, tokenizer: Tokenizer, i: int) -> NDArray[np.int64]:
-    """How many characters each token of document i has.
+    """Return the number of characters of each token of document i.
 
     Raises CorruptionError when the vocabulary lacks one of them.
     """
@@ -89,7 +89,7 @@ class TokenPlaces(NamedTuple):
 
 
 def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
-    """Where the tokens of document i stand in its text; None where these are not the text's tokens.
+    """Return the places of document i's tokens in its text; None if they are not the text's tokens.
 
     Cost: a pass over the text, which is tokenized again but under `words`.
     """
@@ -107,11 +107,11 @@ def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> T
 
 
 def word_places(content: bytes) -> TokenPlaces:
-    """Where the words of a text stand in it, those that `words` finds. Cost: a pass over the text."""
+    """Return the places of a text's words, as `words` finds them. Cost: a pass over the text."""
     vocabulary = Vocabulary()
     ids, _ = vocabulary.encode_batch([content])
     entries, offsets = vocabulary.export(0)
-    # Of UTF-8, the bytes that don't continue a character.
+    # The bytes of UTF-8 that don't continue a character.
     before = np.concatenate(([0], np.cumsum((entries & 0xC0) != 0x80)))
     lengths = np.diff(before[offsets])[ids]
     characters, ends = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape"))), np.cumsum(lengths)
@@ -124,7 +124,7 @@ BeginsOf = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 class Places(NamedTuple):
-    """Where a string stands in a segment's texts.
+    """Places of a string in a segment's texts.
 
     starts, stops : (n,) uint32, its tokens
     cuts : (n, 2) int64, how many characters of the first and of the last one are not the string's; of a
@@ -137,7 +137,7 @@ class Places(NamedTuple):
 
 
 def _white_space_around(text: str) -> tuple[int, int]:
-    """How much white space a text begins and ends with."""
+    """Return the number of white-space characters at a text's beginning and end."""
     inner = np.flatnonzero(solid(text))
     if not len(inner):
         return len(text), len(text)
@@ -157,9 +157,9 @@ class SoughtWords:
         self._in_sentence = pattern.in_sentence
 
     def spans(self, content: bytes, begins: BeginsOf | None = None) -> Spans:
-        """Where matches begin and end in a text: (n,) int64 each, in characters, the beginnings ascending.
+        """Return starts and ends of matches in a text: (n,) int64 each, in characters, ascending by start.
 
-        `begins` says of words, given as spans, which of them begin a sentence: (n,) bool.
+        `begins` marks the words, given as spans, that begin a sentence: (n,) bool.
         """
         ids, _ = self._vocabulary.encode_batch([content])
         places, bits = None, None
@@ -174,14 +174,14 @@ class SoughtWords:
         return starts[chosen], stops[ends[chosen] - 1]
 
     def _places(self, content: bytes, ids: NDArray[np.uint32]) -> Spans:
-        """Where the words of a text stand in it."""
+        """Return the places of a text's words in it."""
         characters = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape")))
         lengths = self._known_lengths()[ids]
         ends = np.cumsum(lengths)
         return characters[ends - lengths], characters[ends - 1] + 1
 
     def _known_lengths(self) -> NDArray[np.int64]:
-        """How many characters each word has that texts have shown so far."""
+        """Return the number of characters of each word found in texts so far."""
         if len(self._lengths) < len(self._vocabulary):
             entries, offsets = self._vocabulary.export(len(self._lengths))
             content = entries.tobytes()
@@ -219,7 +219,7 @@ class TextMatches:
         return found
 
     def count(self, pattern: StoredText | StoredWords, docs: Docs) -> int:
-        """How many matches there are in these documents. Cost: reads the documents' texts, no more."""
+        """Count the matches in these documents. Cost: reads the documents' texts only."""
         sought = _sought(pattern)
         in_bytes = None
         if isinstance(pattern, StoredText) and isinstance(sought, Sought):
@@ -246,7 +246,7 @@ class TextMatches:
     def _spans(
         self, sought: Sought | SoughtWords, pattern: StoredText | StoredWords, content: bytes, i: int
     ) -> Spans:
-        """Where matches begin and end in the text of document i."""
+        """Return the starts and ends of matches in the text of document i."""
         if isinstance(sought, Sought):
             return sought.spans(content)
         assert isinstance(pattern, StoredWords)
@@ -263,7 +263,7 @@ class TextMatches:
         A word belongs to the sentence of the token that it begins in.
         """
         bits = self._segment.sentences
-        assert bits is not None, "plans ask corpora that know their sentences"
+        assert bits is not None, "plans must query corpora with known sentences"
         (first,), (stop,) = self._segment.index.document_bounds(np.array([i], dtype=np.uint32))
         lo, hi = int(first), int(stop)
         flags = np.unpackbits(bits[lo // 8 : hi // 8 + 1], bitorder="little")[lo % 8 :][: hi - lo]
@@ -334,7 +334,7 @@ class TextMatches:
     def _placed(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The same, by where the tokenizer says that tokens stand; of a cut before a token, below zero.
+        """Do the same by the tokenizer's places of tokens; a cut before a token is below zero.
 
         In a text without tokens, how many characters of the text are left out.
         """
@@ -354,6 +354,6 @@ class TextMatches:
         return first, last, np.stack([starts - places.starts[first], places.stops[last - 1] - stops], axis=1)
 
     def _token_ends(self, i: int) -> NDArray[np.int64]:
-        """Where each token of a document ends, in characters without white space."""
+        """Return the end of each token of a document, in characters without white space."""
         ends: NDArray[np.int64] = np.cumsum(token_lengths(self._segment, self._tokenizer, i))
         return ends

@@ -1,4 +1,4 @@
-"""Where a string begins in a text: every place, overlapping ones too, in time linear in string and text."""
+"""Positions of a string in a text: all of them, including overlapping ones, in linear time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cuts = tuple[tuple[int, int], ...]
 
 
 class Sought:
-    """A string that texts are searched for, as it stands or in any case of its letters."""
+    """A string to search texts for, exactly or ignoring case."""
 
     def __init__(self, pattern: StoredText) -> None:
         self._ignore_case = pattern.ignore_case
@@ -30,7 +30,7 @@ class Sought:
 
     @cached_property
     def _period(self) -> int:
-        """By how much the string must be moved, at least, to match itself where both overlap."""
+        """Return the smallest shift at which the string matches itself on the overlap."""
         text, borders, n = self._text, [0] * self.length, 0
         for i in range(1, self.length):  # Knuth, Morris and Pratt's table
             if i % CHECK_CHARACTERS == 0:
@@ -43,15 +43,15 @@ class Sought:
 
     @property
     def overlaps(self) -> bool:
-        """Whether two places of the string can overlap."""
+        """True if two occurrences of the string can overlap."""
         return self._period < self.length
 
     def starts(self, text: str) -> NDArray[np.int64]:
-        """Where the string begins in the text: (n,) int64, in characters, ascending."""
+        """Return the positions of the string in the text: (n,) int64, in characters, ascending."""
         return np.fromiter(self._starts(one_case(text) if self._ignore_case else text), dtype=np.int64)
 
     def spans(self, content: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the string begins and ends in a text: (n,) int64 each, in characters, ascending."""
+        """Return starts and ends of the string in a text: (n,) int64 each, in characters, ascending."""
         starts = self.starts(content.decode("utf-8", "surrogateescape"))
         return starts, starts + self.length
 
@@ -63,8 +63,8 @@ class Sought:
             n_found += 1
             if n_found % CHECK_PLACES == 0:
                 interrupts.check()
-            # The next place is one period on, where the text goes on so. Where it does not, all places that
-            # share a period with this one are none (Fine and Wilf), and the search goes on after them.
+            # The next place is one period on if the text continues so. If it does not, no place that shares a
+            # period with this one matches (Fine and Wilf), and the search continues after them.
             period = self._period
             if period < self.length and text.startswith(self._text[-period:], start + self.length):
                 start += period
@@ -83,7 +83,7 @@ class Sought:
 
 
 def places_in_tokens(sought: Sought, content: bytes, first_ends: int, last_begins: int) -> Iterator[slice]:
-    """Where a string stands in the bytes of some tokens: it begins in the first and ends in the last one."""
+    """Yield the places of a string in the bytes of some tokens: from within the first to within the last."""
     text = content.decode("utf-8", "surrogateescape")
     for start in sought.starts(text).tolist():
         begin = len(text[:start].encode("utf-8", "surrogateescape"))
@@ -93,7 +93,7 @@ def places_in_tokens(sought: Sought, content: bytes, first_ends: int, last_begin
 
 
 def spelled_cuts(gram: Gram, pattern: StoredText | None, tokenizer: Tokenizer) -> Cuts:
-    """What an n-gram's text has before and after a string that it holds; without a string all is meant."""
+    """Return an n-gram's text before and after a string within it; without a string all of it counts."""
     content = None if pattern is None else tokenizer.decode_exact(gram.ids)
     if pattern is None or content is None:
         return ((0, 0),)

@@ -1,4 +1,4 @@
-"""Where patterns over tokens match in one segment, by what every match has, or by trying every token."""
+"""Matches of patterns over tokens in one segment, by an anchor of every match, or by trying every token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_POSITIONS: Positions = np.empty(0, dtype=np.uint32)
 
 
 def matcher_of(pattern: TokenPattern, tokenizer: Tokenizer) -> Matcher:
-    """What runs the pattern's program."""
+    """Return the matcher that runs the pattern's program."""
     pieces = tokenizer.token_bytes if pattern.words else None
     return Matcher(pattern.steps, pattern.sets, pattern.words, pieces)
 
@@ -46,7 +46,7 @@ class TokenMatches:
         self._index = segment.index
 
     def count(self, pattern: TokenPattern) -> int:
-        """How many matches a pattern has whose matches are the n-grams of its anchor."""
+        """Count the matches of a pattern whose matches are the n-grams of its anchor."""
         assert pattern.anchor is not None and pattern.length is not None
         lo, hi = self._index.ranges(pattern.anchor.flat, pattern.anchor.offsets).astype(np.int64)
         return int((hi - lo).sum())
@@ -88,7 +88,7 @@ class TokenMatches:
         return found
 
     def _candidates(self, pattern: TokenPattern, ranges: Ranges | None) -> Iterator[Positions]:
-        """Where a match may begin: ascending, some at a time."""
+        """Yield the positions at which a match may begin: ascending, in batches."""
         if pattern.anchor is None or self._tries_all(pattern, ranges):
             return _places_in(*self._whole() if ranges is None else ranges)
         places = self._anchored(pattern.anchor)
@@ -102,7 +102,7 @@ class TokenMatches:
         return lo, hi
 
     def _tries_all(self, pattern: TokenPattern, ranges: Ranges | None) -> bool:
-        """Whether there are more places to look up than tokens to try."""
+        """Return True if looking up the anchor's places costs more than trying all tokens."""
         if pattern.anchor is None:
             return True
         n_tokens = self._index.n_tokens
@@ -111,7 +111,7 @@ class TokenMatches:
         return TRYING_WORK * n_tokens < pattern.bound(self._index.n_positions)
 
     def _anchored(self, anchor: Anchor) -> Positions:
-        """Where a match may begin, by what every match has: ascending, each once."""
+        """Return the positions at which a match may begin, by its anchor: ascending, each once."""
         places = self._index.places(anchor.flat, anchor.offsets)
         found: list[Positions] = []
         for before in range(anchor.least_before, anchor.most_before + 1):

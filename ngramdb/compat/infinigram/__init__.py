@@ -8,8 +8,8 @@ engine.count(input_ids=[3288, 3303])
 ```
 
 All methods take and return what the peer's do: dicts with its fields, errors as `{"error": …}`. Numbers are
-exact where the peer samples or estimates, so `approx` is False. What differs is said in the docstring of
-`InfiniGramEngine`.
+exact where the peer samples or estimates, so `approx` is False. The docstring of `InfiniGramEngine` lists the
+differences.
 """
 
 from ngramdb.compat.infinigram.engine import InfiniGramEngine, InfiniGramEngineDiff

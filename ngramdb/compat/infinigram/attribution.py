@@ -1,4 +1,4 @@
-"""Spans of a text that stand in the corpus, as infini-gram's `attribute` (and OLMoTrace) chooses them."""
+"""Spans of a text that occur in the corpus, as infini-gram's `attribute` (and OLMoTrace) chooses them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def chosen_spans(
 ) -> list[tuple[int, int]]:
     """Spans [start, stop), none in another one. `ends`: of the longest match from each position on.
 
-    A delimiter stands at a span's end or nowhere; with `word_starts` a span begins with one of them and is
+    A delimiter is at a span's end or nowhere; with `word_starts` a span begins with one of them and is
     not followed by anything else. Cost: O(len(ids)).
     """
     n = len(ids)
@@ -69,7 +69,7 @@ def span_record(
     shares: dict[int, float] | None,
     token_bytes: int,
 ) -> dict[str, Any]:
-    """A span with its count, and where it stands: shard and pointer of each occurrence."""
+    """Return a span with its count, and the shard and pointer of each occurrence."""
     start, stop = span
     ngram = ids[start:stop]
     return {

@@ -51,7 +51,7 @@ class Documents:
     def excerpts(self, s: int, positions: Sequence[int], before: int, after: Sequence[int]) -> list[Excerpt]:
         """Return the excerpts around tokens of segment s: `before` tokens, and after[k] from the k-th on."""
         index = self.segments[s].index
-        # In the peer's files the first document's separator stands before all tokens.
+        # In the peer's files the first document's separator comes before all tokens.
         first = index.document_bounds(np.zeros(1, dtype=np.uint32))[0]
         places = np.maximum(np.array(positions, dtype=index.position_type), first.astype(index.position_type))
         documents = index.documents_at(places)
@@ -104,7 +104,7 @@ class Documents:
         }
 
 
-# ---- Where n-grams, and clauses of n-grams that stand near each other, occur: exactly.
+# ---- Exact occurrences of n-grams, and of clauses of n-grams near each other.
 
 
 Positions = NDArray[np.int64]
@@ -115,7 +115,7 @@ TOKEN_NS, WINDOW_NS, OCCURRENCE_NS = 0.25, 50.0, 12.0
 
 
 def kept(view: Any, s: int, positions: Positions) -> Positions:
-    """Those of the (ascending) positions of segment s that stand in documents that were not removed."""
+    """Return those of the (ascending) positions of segment s whose documents were not removed."""
     removed = view.removed(s)
     if not len(removed) or not len(positions):
         return positions
@@ -125,7 +125,7 @@ def kept(view: Any, s: int, positions: Positions) -> Positions:
 
 
 def occurrences(view: Any, s: int, clause: Clause) -> Positions:
-    """Where any of the n-grams begins in segment s, ascending."""
+    """Return the positions in segment s at which any of the n-grams begins, ascending."""
     index = view.segments[s].index
     parts = [index.positions(*index.find(ids)).astype(np.int64) for ids in clause]
     # One n-gram occurs at different places: sorting a few of them takes a fifth of the time of `unique`.

@@ -34,11 +34,11 @@ class InfiniGramEngine(Retrieval):
 
     Parameters
     ----------
-    index_dir : the database's folder, with the corpus's name where there are several:
+    index_dir : the database's folder, with the corpus's name if there are several:
         `web.ngdb?corpus=pile`. A list adds up corpora of one database. Or a folder of the peer's, which is
         attached; a list adds up several
-    eos_token_id : the id that stands for a document's end in distributions
-    version : of the peer's files: 5 says that documents stand in reverse; otherwise their names say
+    eos_token_id : the id that represents a document's end in distributions
+    version : of the peer's files: 5 if documents are stored in reverse; otherwise derived from their names
     token_dtype : 'u8', 'u16' or 'u32', which ids are taken; by the peer's files, and by the vocabulary of a
         corpus of ours, when not given
     max_diff_tokens, maxnum, max_disp_len : defaults of the methods' arguments of that name
@@ -49,7 +49,7 @@ class InfiniGramEngine(Retrieval):
     Raises
     ------
     StorageError, BindError
-        There is no such database or corpus.
+        The database or corpus does not exist.
     InvalidArgument
         An argument that makes no sense, or several databases.
     CorruptionError
@@ -57,9 +57,9 @@ class InfiniGramEngine(Retrieval):
 
     Notes
     -----
-    Other than in the peer: `prob` counts a document's end for `eos_token_id`, as its `ntd` does. `find_cnf`
-    compares starts within one document, whatever stands in others. `search_docs` draws without replacement.
-    An n-gram with the separator (the largest id of `token_dtype`) may begin or end a document, but not go on
+    Differences: `prob` counts a document's end for `eos_token_id`, as its `ntd` does. `find_cnf`
+    compares starts within one document, regardless of others. `search_docs` draws without replacement.
+    An n-gram with the separator (the largest id of `token_dtype`) may begin or end a document, but not reach
     into the next one. Shards are segments; documents that were removed keep their numbers, and are `blocked`.
     Rows (`segment_by_shard`, `rank`) are those of the index here: the peer has n-grams at the end of a shard
     in another order, so that rows kept from it may be other occurrences of the n-gram.
@@ -141,7 +141,7 @@ class InfiniGramEngine(Retrieval):
         self.max_disp_len = max_disp_len
 
     def close(self) -> None:
-        """Closes the database; questions are answered no more. The peer has no such method."""
+        """Close the database; later queries are refused. The peer has no such method."""
         self._connection.close()
 
     # ---- counts -----------------------------------------------------------------------------------------
@@ -151,13 +151,13 @@ class InfiniGramEngine(Retrieval):
         """The count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
         opening.check_ids("input_ids", input_ids, self.token_id_max)
         if self.token_id_max in input_ids:
-            raise opening.Refused("separators have no rows here; count takes them")
+            raise opening.Refused("an n-gram with separators has no rows here; use count")
         rows = [tuple(segment.index.find(input_ids)) for segment in self._view.segments]
         return {"cnt": self._view.index.count(input_ids), "segment_by_shard": rows}
 
     @answers_errors
     def count(self, input_ids: Ids) -> CountAnswer:
-        """How often an n-gram occurs; the empty one counts all tokens and a separator for each document."""
+        """Count an n-gram's occurrences; the empty one counts all tokens and a separator per document."""
         opening.check_ids("input_ids", input_ids, self.token_id_max)
         return {"count": self._questions.count(input_ids), "approx": False}
 
@@ -165,7 +165,7 @@ class InfiniGramEngine(Retrieval):
 
     @answers_errors
     def prob(self, prompt_ids: Ids, cont_id: int) -> ProbAnswer:
-        """P(cont_id | prompt_ids), -1.0 where the prompt does not occur."""
+        """Return P(cont_id | prompt_ids), or -1.0 if the prompt does not occur."""
         answer: ProbAnswer = self._prob(prompt_ids, cont_id, infgram=False)
         return answer
 
@@ -215,7 +215,7 @@ class InfiniGramEngine(Retrieval):
     def attribute(
         self, input_ids: Ids, delim_ids: Ids, min_len: int, max_cnt: int, enforce_bow: bool
     ) -> AttributionAnswer:
-        """The longest spans of a text that occur, none in another one, with all places where they stand.
+        """Return the maximal spans of a text that occur, with all positions of their occurrences.
 
         A span ends with the first of `delim_ids` in it; with `enforce_bow` it is one of whole words.
         """
@@ -255,7 +255,7 @@ class InfiniGramEngine(Retrieval):
     def shares(self) -> dict[int, float]:
         """The logarithm of each token's share of the corpus."""
         ids, counts, _, _, _ = self._view.index.dist([], False, 0)
-        total = math.log(self._questions.n_stream or 1)  # an empty corpus has no tokens to sum up
+        total = math.log(self._questions.n_stream or 1)  # an empty corpus has an empty sum
         return {
             token: math.log(count) - total for token, count in zip(ids.tolist(), counts.tolist(), strict=True)
         }

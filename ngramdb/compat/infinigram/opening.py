@@ -1,4 +1,4 @@
-"""What an engine is opened on: corpora of a database of ours, or the peer's own indexes, where they lie."""
+"""The data that an engine opens: corpora of a database, or the peer's own indexes in place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_IDS = {"u8": 2**8 - 1, "u16": 2**16 - 1, "u32": 2**32 - 1}
 #: Bytes of a token, by which pointers count.
 TOKEN_BYTES = {"u8": 1, "u16": 2, "u32": 4}
 
-# The version whose documents stand in reverse, which the files do not say.
+# The version with reversed documents, which the files do not declare.
 _REVERSED = 5
 
 
@@ -37,13 +37,13 @@ def opened(
 
     Parameters
     ----------
-    version, token_dtype : of the peer's indexes; the type is found by their sizes, and otherwise by the
-        vocabulary, where it is None
+    version, token_dtype : of the peer's indexes; a type of None is derived from their sizes, and otherwise
+        from the vocabulary
 
     Raises
     ------
     InvalidArgument
-        No such type, ids that it has no room for, several databases, or folders of other things.
+        Unknown type, ids that do not fit it, several databases, or folders of other things.
     """
     if token_dtype is not None and token_dtype not in LARGEST_IDS:
         raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {token_dtype!r}")
@@ -56,7 +56,7 @@ def opened(
     folders = {folder for _, folder, _ in asked}
     if len(folders) > 1:
         raise InvalidArgument(
-            f"corpora that are asked together are in one database, and these are in {len(folders)}: "
+            f"corpora queried together must be in one database; these are in {len(folders)}: "
             + ", ".join(sorted(folders))
         )
     view = connection.snapshot.algebra(
@@ -93,14 +93,14 @@ def _attached(
         widths |= {segment.token_bytes for segment in segments}
     if len(widths) > 1:
         raise InvalidArgument(
-            f"indexes that are asked together have tokens of one width, and these of {sorted(widths)} bytes"
+            f"indexes queried together must have tokens of one width; these have {sorted(widths)} bytes"
         )
     width = widths.pop()
     dtype = next(name for name, n in TOKEN_BYTES.items() if n == width)
     return connection, connection.snapshot.algebra(terms), dtype
 
 
-# ---- What the peer says of arguments that make no sense, in its words: scripts compare them.
+# ---- The peer's messages about invalid arguments, in its words: scripts compare them.
 
 
 class Refused(Exception):
@@ -125,7 +125,7 @@ def answers_errors(method: Callable[Given, Answer]) -> Callable[Given, Answer | 
 
 
 def is_id(value: Any, largest: int) -> bool:
-    """Whether it is a token id of the index's type."""
+    """Return True if the value is a token id of the index's type."""
     return type(value) is int and 0 <= value <= largest
 
 

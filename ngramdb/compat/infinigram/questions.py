@@ -1,6 +1,6 @@
-"""Counts and probabilities of token ids among which the separator of documents may stand.
+"""Counts and probabilities of token ids that may include the separator of documents.
 
-The separator is no token of ours: at an n-gram's start it is a document's beginning, at its end a document's
+The separator is not a token here: at an n-gram's start it is a document's beginning, at its end a document's
 end. Elsewhere it would join two documents that happened to be written one after the other, which is refused.
 The empty n-gram counts each document's separator, as in the peer.
 """
@@ -15,7 +15,7 @@ from ngramdb.lm import BEGIN, END, InfGram, LanguageModel, NGram, make
 
 
 class Questions:
-    """What is asked of a corpus by ids. `separator` stands between documents, `eos` for a document's end."""
+    """Queries on a corpus by ids. `separator` is the id between documents, `eos` that of a document's end."""
 
     def __init__(self, view: Any, separator: int, eos: int) -> None:
         self._view = view
@@ -29,7 +29,7 @@ class Questions:
         return int(self._view.n_tokens + self._view.n_documents)
 
     def count(self, ids: list[int]) -> int:
-        """How often the n-gram occurs."""
+        """Return the number of the n-gram's occurrences."""
         if not ids:
             return self.n_stream
         if self._separator not in ids:

@@ -18,7 +18,7 @@ Cnf = list[list[list[int]]]
 
 
 class Retrieval:
-    """Documents by n-grams that stand in them, by rows, pointers and numbers."""
+    """Retrieval of documents by the n-grams that they contain, by rows, pointers and numbers."""
 
     _view: Any
     _documents: Documents
@@ -43,7 +43,7 @@ class Retrieval:
     def count_cnf(
         self, cnf: Cnf, max_clause_freq: int | None = None, max_diff_tokens: int | None = None
     ) -> CountAnswer:
-        """How many those are."""
+        """Return the number of those documents."""
         found = self._matches(cnf, max_clause_freq, max_diff_tokens)
         return {"count": sum(map(len, found)), "approx": False}
 
@@ -196,11 +196,11 @@ class Retrieval:
         return [self._documents.by_number(doc_ix, length) for doc_ix, length in requests]
 
     def get_total_doc_cnt(self) -> int:
-        """How many documents have numbers: removed ones among them."""
+        """Return the number of document numbers, including those of removed documents."""
         return self._documents.n_documents
 
     def compute_unigram_counts(self, s: int) -> dict[int, int]:
-        """How often each token id stands in the documents of a shard, the separator among them."""
+        """Count each token id in the documents of a shard, including the separator."""
         index, kept = self._check_shard(s), self._view.kept(s)
         documents = [index.document(i) for i in kept.tolist()]
         tokens, counts = np.unique(np.concatenate([np.empty(0, np.uint32), *documents]), return_counts=True)
@@ -242,7 +242,7 @@ class Retrieval:
 
 
 class GroupedRetrieval(Retrieval):
-    """What an engine of differences has besides."""
+    """Additional methods of an engine of differences."""
 
     @answers_errors
     def get_docs_by_ptrs_2_grouped(self, requests: list[dict[str, Any]]) -> list[list[DocAnswer]]:
@@ -255,7 +255,7 @@ class GroupedRetrieval(Retrieval):
 
 
 class _Rows:
-    """Positions of rows, found when they are asked for."""
+    """Positions of rows, located on demand."""
 
     def __init__(self, index: Any, lo: int, hi: int) -> None:
         self._index, self._lo, self._hi = index, lo, hi
