@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, messages on standard error, and the flags that every command has."""
+"""Code shared by all commands: exit codes, messages on standard error, and common flags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TERMINATED = 143
 
 
 class UsageError(Exception):
-    """The command line asks for something that does not fit together; exit code 2."""
+    """The arguments of the command line contradict each other; exit code 2."""
 
 
 class StatementFailed(NgramdbError):

@@ -32,7 +32,7 @@ OWN_SIGNALS = (COMMANDS["serve"], COMMANDS["mcp"])
 
 # Flags whose values are anybody's text.
 FREE_FLAGS = ("--param", "--separator", "--where")
-# Flags without a value that may stand before a subcommand.
+# Flags without a value that may precede a subcommand.
 _LEADING_FLAGS = ("--debug", "--no-progress")
 
 
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _ended_by_sigterm(module: str) -> Iterator[None]:
     """SIGTERM ends the command as Ctrl-C does, so that what it has begun to write goes; a second one at once.
 
-    Whoever has SIGTERM ignored or handled already keeps that.
+    An existing handler of SIGTERM, or ignoring it, is kept.
     """
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -75,7 +75,7 @@ def _ended_by_sigterm(module: str) -> Iterator[None]:
 
 
 def _run(command: Any, arguments: list[str]) -> int:
-    """Run a command's module: `make_parser` has its flags, and `run` does what they ask for."""
+    """Run a command's module: `make_parser` defines its flags, and `run` executes it."""
     parser: ArgumentParser = command.make_parser()
     # intermixed: a statement may follow flags that follow the database
     parse = parser.parse_intermixed_args if command.__name__ == PROGRAM else parser.parse_args

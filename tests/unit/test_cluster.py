@@ -89,7 +89,7 @@ def test_the_flag_of_the_command(tmp_path, files, monkeypatch, capsys):
     assert main([*command, "ray"]) == 0 and asked[1][1]["address"] is None
     assert main([*command, "slurm"]) == 2
     assert main([*command, "ray", "--resume"]) == 2
-    assert "--resume goes with a load on one machine" in capsys.readouterr().err
+    assert "--resume applies to a load on one machine" in capsys.readouterr().err
 
 
 @pytest.fixture

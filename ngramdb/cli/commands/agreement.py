@@ -28,7 +28,7 @@ Compare documents with what a model of a corpus expects: the share of tokens tha
 its probability, by effective n. A row for each effective n that occurs; sparse estimates, whose context has
 only one continuation, are counted by themselves as well.
 """
-# Of the n-gram model, by its own effective n.
+# Columns of the n-gram model, by its own effective n.
 NGRAM_COLUMNS = ("ngram_tokens", "ngram_agreeing", "ngram_share")
 # The n-gram model of the paper's figure.
 FIGURE_ORDER = 5
@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command_parser("agreement", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument
-    add("--model", metavar="M", default="infgram", help="what stands after USING; infgram by default")
+    add("--model", metavar="M", default="infgram", help="the model, as after USING; infgram by default")
     add(
         "--ngram",
         metavar="N",
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 def _measure(
     options: argparse.Namespace, corpus: Corpus, docs: Iterable[Any], watch: MeasureWatch
 ) -> tuple[Any, Any]:
-    """The model's agreement, and that of the n-gram model beside it, where it is asked for."""
+    """Return the model's agreement, and that of the n-gram model for comparison, if requested."""
     if options.ngram is None and options.figure is None:
         return corpus.agreement(docs, model=options.model, skip=options.skip, progress=watch), None
     if options.model != "infgram":
@@ -118,7 +118,7 @@ def _measure(
 def _counts_of(found: Any, n: int) -> tuple[object, ...]:
     """Tokens, agreeing ones and their share with an effective n.
 
-    The n-gram model has none above its order.
+    The n-gram model's cells are empty above its order.
     """
     if n > len(found.n_tokens) or not found.n_tokens[n - 1]:
         return 0, 0, None
@@ -138,7 +138,7 @@ def rows(found: Any) -> list[tuple[object, ...]]:
 
 
 def totals(options: argparse.Namespace, found: Any, beside: Any) -> list[tuple[object, ...]]:
-    """A row of `TOTAL_COLUMNS` for the model, and one for the n-gram model where it stands beside it."""
+    """Return a row of `TOTAL_COLUMNS` for the model, and one for the n-gram model if there is one."""
     models = {options.model: found}
     if beside is not None:
         models = {f"{options.ngram or FIGURE_ORDER}-gram": beside, **models}

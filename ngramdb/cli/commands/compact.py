@@ -29,7 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--far-index",
         action="store_true",
         help="prepare the segments for an object store: a cold count of up to 15 tokens then takes at most 4 "
-        "requests for each, of any size; 1 byte a token",
+        "requests for each, of any size; 1 byte per token",
     )
     add_lock_timeout(parser)
     add_common_flags(parser)

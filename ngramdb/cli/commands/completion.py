@@ -23,7 +23,7 @@ Print the script by which a shell completes commands, flags and files. To have i
   fish   ngramdb completion fish > ~/.config/fish/completions/ngramdb.fish
 """
 
-# What the arguments of these names are, for shells that complete files and folders.
+# Kinds of arguments with these names, for shells that complete files and folders.
 _FOLDERS = frozenset({"DB"})
 _FILES = frozenset({"PATH", "FILE", "T", "OUT"})
 
@@ -72,7 +72,7 @@ def _argument(action: argparse.Action) -> Argument:
 
 @dataclass(frozen=True)
 class Argument:
-    """A flag, or with no `flags` a positional argument; `name` is its value's, '' where it takes none."""
+    """A flag, or without `flags` a positional argument; `name` is its value's, or '' without a value."""
 
     flags: tuple[str, ...]
     name: str
@@ -139,7 +139,7 @@ complete -o default -o bashdefault -F _ngramdb ngramdb
 
 
 def bash(commands: Sequence[Command]) -> str:
-    """The script for bash; where it knows no word, bash completes files."""
+    """Return the script for bash; without a matching word, bash completes files."""
     names = [command.name for command in commands if command.name]
     values, flags, positionals = [], [], []
     for command in commands:

@@ -22,7 +22,7 @@ from ngramdb.cli.terminal.screen import detect
 from ngramdb.formats import READ
 
 DESCRIPTION = """\
-Remove the documents of a corpus of which too large a share of n-grams stands in an evaluation set. One
+Remove the documents of a corpus that share too many n-grams with an evaluation set. One
 commit; the table on standard output has a row for each set and source.
 """
 EPILOG = """\
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
-    """What was done, on one line."""
+    """Return the outcome, on one line."""
     of_all = f"{report.contaminated:,} of {human.count(report.documents, 'document')}"
     if dry_run:
         return f"{name}: {of_all} would be removed"
@@ -107,7 +107,7 @@ def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
 
 
 def in_common(overlap: SetOverlap) -> str:
-    """What a set and the corpus share at all, on one line."""
+    """Return the overlap of a set with the corpus, on one line."""
     if not overlap.documents:
         return f"{overlap.against}: no document has an n-gram of any of {human.count(overlap.items, 'item')}"
     has = "has" if overlap.documents == 1 else "have"
@@ -128,7 +128,7 @@ def below(kept: int, threshold: float) -> str:
 
 
 def too_short(overlap: SetOverlap, n: int) -> str:
-    """That items of a set have no n-gram, on one line."""
+    """Return the number of items of a set without n-grams, on one line."""
     are = "item is" if overlap.items_short == 1 else "items are"
     return (
         f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens: only documents as short, "

@@ -29,14 +29,14 @@ from ngramdb.errors import InvalidArgument, NotADatabase
 
 DEFAULT_PATH = "python-stdlib.ngdb"
 CORPUS = "stdlib"
-# Width of the tour's tables where there is no terminal.
+# Width of the tour's tables without a terminal.
 COLUMNS_IN_A_FILE = 100
 
 # Every field of the demonstration's documents; a corpus without one of them is somebody else's.
 FIELDS = frozenset({"module", "package", "size", "lines"})
 
 DESCRIPTION = f"""\
-Index the sources of Python's own standard library, one document a file, and ask one question of each kind.
+Index the sources of Python's own standard library, one document per file, and ask one question of each kind.
 The database stays in PATH, by default ./{DEFAULT_PATH}. A demonstration that is there already is used as it
 is; anything else in its place is left alone, with an error.
 """
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     with _open(options.path) as connection:
         if _is_built(connection, options.path):
             screen.write(
-                f"{options.path} holds the demonstration already (remove the folder to build it anew).\n"
+                f"{options.path} holds the demonstration already (remove the folder to build it again).\n"
             )
         else:
             _build(connection, screen, wanted=not options.no_progress)
@@ -80,7 +80,7 @@ def _open(path: str) -> Connection:
 
 
 def _is_built(connection: Connection, path: str) -> bool:
-    """Whether the demonstration is there in full; False for a new database or one interrupted while loading.
+    """Return True if the demonstration is complete; False for a new or a partly loaded database.
 
     Raises InvalidArgument when the database holds anything but the demonstration.
     """
@@ -103,7 +103,7 @@ def _build(connection: Connection, screen: Screen, wanted: bool) -> None:
     root = folder()
     files = source_files(root)
     if not files:
-        raise InvalidArgument(f"this Python has no sources of its standard library in {root}")
+        raise InvalidArgument(f"no sources of Python's standard library found in {root}")
     screen.write(f"Indexing {human.count(len(files), 'file')} of Python's standard library, {root}\n")
     screen.stream.flush()
     if CORPUS not in connection.corpora():
@@ -143,7 +143,7 @@ SKIPPED_FOLDERS = frozenset({"site-packages", "dist-packages", "__pycache__"})
 
 
 def folder() -> Path:
-    """Where the running Python keeps the sources of its standard library."""
+    """Return the folder with the sources of the running Python's standard library."""
     return Path(sysconfig.get_path("stdlib"))
 
 
@@ -159,7 +159,7 @@ def source_files(root: Path) -> list[Path]:
 def documents(root: Path, files: list[Path]) -> Iterator[dict[str, Any]]:
     """One document a file: `text`, `module` (dotted), `package` (its first part), `size` in bytes, `lines`.
 
-    A file that is no text in its declared encoding is left out: the library's tests carry some on purpose.
+    A file that is not text in its declared encoding is skipped: the library's tests include some on purpose.
     """
     for path in files:
         try:
@@ -201,7 +201,7 @@ STEPS: tuple[Step, ...] = (
     Step("And in how many files?", 'COUNT DOCS WHERE "for i in range"'),
     Step("How likely is one continuation?", 'PROB "len" GIVEN "for i in range("'),
     Step(
-        "A context that occurs nowhere has no probability; INFGRAM takes its longest suffix that does occur.",
+        "A context that never occurs has no probability; INFGRAM uses its longest suffix that does occur.",
         'PROB "len" GIVEN "the snake counted for i in range(" USING INFGRAM',
     ),
     Step("What do the authors raise?", 'DIST GIVEN "raise" TOP 8'),

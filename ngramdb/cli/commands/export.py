@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format",
         choices=(*WRITTEN, "arpa", INFINI_GRAM),
-        help="how the file is written; arpa is no documents, but a Kneser-Ney model for other programs, and "
+        help="the format to write; arpa is a Kneser-Ney model for other programs instead of documents, and "
         "infini-gram a folder with an index that infini-gram reads",
     )
     parser.add_argument(
@@ -72,20 +72,20 @@ def make_parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code comes back."""
     if (options.format == "arpa") != (options.order is not None):
-        raise UsageError("--order goes with --format arpa, and that with --order")
+        raise UsageError("--order requires --format arpa, and --format arpa requires --order")
     if options.order:
         return _export_model(options)
     if options.format == INFINI_GRAM:
         return _export_index(options)
     if options.shards is not None or options.index_version is not None:
-        raise UsageError(f"--shards and --index-version go with --format {INFINI_GRAM}")
+        raise UsageError(f"--shards and --index-version apply to --format {INFINI_GRAM} only")
     written_format(options.out, options.format, otherwise="--format is given")
     return _export_removals(options) if options.removals else _export_documents(options)
 
 
 def _export_model(options: argparse.Namespace) -> int:
     if options.where is not None or options.removals:
-        raise UsageError("an arpa model is one of all documents; --where and --removals do not go with it")
+        raise UsageError("an arpa model covers all documents; leave out --where and --removals")
     with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
         counts = connection.corpus(options.corpus).export_arpa(options.out, options.order)
     listed = ", ".join(human.count(count, f"{n}-gram") for n, count in enumerate(counts, start=1))
@@ -95,7 +95,7 @@ def _export_model(options: argparse.Namespace) -> int:
 
 def _export_index(options: argparse.Namespace) -> int:
     if options.where is not None or options.removals:
-        raise UsageError("an index is one of all documents; --where and --removals do not go with it")
+        raise UsageError("an index covers all documents; leave out --where and --removals")
     with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
         corpus = connection.corpus(options.corpus)
         n = corpus.export_infini_gram(
@@ -107,7 +107,7 @@ def _export_index(options: argparse.Namespace) -> int:
 
 def _export_removals(options: argparse.Namespace) -> int:
     if options.where is not None:
-        raise UsageError("records are written of all removed documents; --where does not go with --removals")
+        raise UsageError("--removals writes the records of all removed documents; leave out --where")
     with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
         corpus = connection.corpus(options.corpus)
         n_documents = corpus.export_removals(options.out, format=options.format)
@@ -118,7 +118,7 @@ def _export_removals(options: argparse.Namespace) -> int:
 def _export_documents(options: argparse.Namespace) -> int:
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
-        # What a verb of Python warns of, as the note that a statement has.
+        # Warnings of a Python verb become notes, as for a statement.
         with warnings.catch_warnings(record=True) as caught, Waiting(not options.no_progress):
             warnings.simplefilter("always")
             n_documents = corpus.export(options.out, options.where, format=options.format)

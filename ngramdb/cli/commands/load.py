@@ -59,7 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--resume",
         action="store_true",
-        help="go on where a load of the same paths has stopped that committed on its way",
+        help="resume a stopped load of the same paths that committed along the way",
     )
     add("--key", metavar="FIELD", help="metadata field that identifies a document, a string or an integer")
     add(
@@ -80,7 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _ray_address(text: str) -> str:
-    """The address after `ray=`, "" where none is given."""
+    """Return the address after `ray=`, or "" without one."""
     name, _, address = text.partition("=")
     if name != "ray":
         raise argparse.ArgumentTypeError(f"{text!r} is not ray or ray=ADDRESS")
@@ -91,9 +91,7 @@ def _run_on_cluster(options: argparse.Namespace) -> int:
     """Load by tasks of Ray, which see the files, the database and the parts beside it."""
     for flag in ("limit", "commit_every", "resume", "key", "on_conflict"):
         if getattr(options, flag):
-            raise UsageError(
-                f"--{flag.replace('_', '-')} goes with a load on one machine, not with --cluster"
-            )
+            raise UsageError(f"--{flag.replace('_', '-')} applies to a load on one machine, not to --cluster")
     chosen = {name: value for name, value in reading_options(options).items() if value is not None}
     with Bar(f"loading {options.corpus}", wanted=not options.no_progress) as bar:
         report = cluster.load(
@@ -146,7 +144,7 @@ def _load_into(connection: Connection, options: argparse.Namespace) -> LoadRepor
                 raise
             if isinstance(error, BindError) and _is_gone(connection, options.corpus):
                 continue
-            # a corpus made for this load goes with it: the next try may choose another tokenizer
+            # a corpus created for this load is dropped with it: the next try may choose another tokenizer
             if options.commit_every is not None and corpus.n_documents > n_before:
                 say_notes([_committed(corpus, can_go_on=all(map(_can_be_read_again, options.paths)))])
             elif is_new:
@@ -166,20 +164,20 @@ def _is_gone(connection: Connection, name: str) -> bool:
 
 
 def _can_be_read_again(path: str) -> bool:
-    """Whether it is no standard input and no pipe; a glob does not exist by its name."""
+    """Return True unless it is standard input or a pipe; a glob does not exist under its name."""
     return path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))
 
 
 def _committed(corpus: Corpus, can_go_on: bool) -> str:
     has = f"corpus {corpus.name} has {human.count(corpus.n_documents, 'document')}"
-    return f"{has}; the same command with --resume goes on after them" if can_go_on else has
+    return f"{has}; the same command with --resume continues after them" if can_go_on else has
 
 
 def _check_before_making(options: argparse.Namespace) -> None:
-    """Raise where a database would be made for nothing: arguments swapped, or files that are not there."""
+    """Raise an error rather than create a useless database: arguments swapped, or files missing."""
     if os.path.exists(options.corpus):
         raise UsageError(
-            f"there is no database {options.database}, and the corpus {options.corpus} is the name of a file "
+            f"database {options.database} does not exist, and corpus {options.corpus} is the name of a file "
             "or folder; the order is: ngramdb load DB CORPUS PATH…"
         )
     for path in options.paths:
@@ -201,14 +199,14 @@ def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tup
     if tokenizer is not None and not has_tokenizer(corpus, tokenizer):
         known = describe(connection, name)["tokenizer"]
         raise InvalidArgument(
-            f"corpus {name} has the tokenizer {known}, but --tokenizer asks for {tokenizer}; "
+            f"corpus {name} has the tokenizer {known}, but --tokenizer is {tokenizer}; "
             "leave the flag out, or load into a new corpus"
         )
     return corpus, False
 
 
 def has_tokenizer(corpus: Corpus, asked: str) -> bool:
-    """Whether the corpus has the tokenizer that the flag names; a tokenizer.json is compared by content."""
+    """Return True if the corpus has the tokenizer of the flag; a tokenizer.json is compared by content."""
     kind = corpus.tokenizer.kind
     asked = canonical_tokenizer(asked)
     if asked in NAMED_TOKENIZERS or kind in NAMED_TOKENIZERS:
@@ -232,19 +230,19 @@ def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadR
 
 
 def summary(name: str, report: LoadReport) -> str:
-    """What was loaded, on one line; the first reasons of what was skipped on lines of their own."""
+    """Return the outcome of a load on one line; the first reasons for skipping on lines of their own."""
     return f"{work_done(name, report, report.bytes)}, version {report.version:,}{skipped(report)}"
 
 
 def committed(name: str, report: CommitReport) -> str:
-    """What a commit of parts has added, on one line."""
+    """Return the outcome of a commit of parts, on one line."""
     numbers = {"part": report.parts, "document": report.documents, "token": report.tokens}
     listed = ", ".join(human.count(n, kind) for kind, n in numbers.items())
     return f"{name}: {listed} in {human.duration(max(report.elapsed, 1e-9))}, version {report.version:,}"
 
 
 def work_done(name: str, report: LoadReport | PartReport, n_bytes: int) -> str:
-    """How many documents and tokens were loaded or built, and how fast; `n_bytes` of text."""
+    """Return the numbers of documents and tokens loaded or built, and the speed; `n_bytes` of text."""
     seconds = max(report.elapsed, 1e-9)
     return (
         f"{name}: {human.count(report.documents, 'document')}, {human.count(report.tokens, 'token')} "
@@ -253,7 +251,7 @@ def work_done(name: str, report: LoadReport | PartReport, n_bytes: int) -> str:
 
 
 def skipped(report: LoadReport | PartReport) -> str:
-    """How much was skipped, and the first reasons; nothing where nothing was."""
+    """Return the number of skipped documents and the first reasons; '' if none was skipped."""
     text = ""
     if report.skipped:
         n_files = report.skipped_files

@@ -28,7 +28,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command_parser("perplexity", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument
-    add("--model", metavar="M", default="kneser_ney", help="what stands after USING; kneser_ney by default")
+    add("--model", metavar="M", default="kneser_ney", help="the model, as after USING; kneser_ney by default")
     unit = parser.add_mutually_exclusive_group()
     unit.add_argument("--sentence", action="store_true", help="cut documents into sentences, and score each")
     unit.add_argument(

@@ -45,7 +45,7 @@ parts that are missing, 124 a statement took longer than --timeout, 130 interrup
 def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code comes back."""
     options.inputs = [*(options.inputs or []), *(("text", text) for text in options.statements)]
-    # --help and --version need none of what answers statements, and shall not wait for it
+    # --help and --version need none of the modules that run statements, and must be fast
     code: int = import_module("ngramdb.cli.shell.statements").run(options)
     return code
 
@@ -95,7 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--read-only", action="store_true", help="refuse every statement that writes")
     parser.add_argument(
-        "--timer", action="store_true", help="say on standard error how long each statement took"
+        "--timer", action="store_true", help="print the time of each statement on standard error"
     )
     parser.add_argument(
         "--timeout",

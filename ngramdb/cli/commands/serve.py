@@ -48,7 +48,7 @@ settings, each with --setting NAME VALUE:
   connections     open connections (500); head_timeout, body_timeout: seconds for a request to arrive (10)
   all_bodies      bytes of all bodies in progress together (256 MB), others get 503
 """
-#: Seconds that the one request of --get may take, unless a setting says otherwise.
+#: Time limit of the single request of --get, in seconds, unless a setting changes it.
 PATIENT_S = 60
 
 
@@ -75,13 +75,13 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="ORIGIN",
         nargs="?",
         const="*",
-        help="scripts of this website may ask; all without a value",
+        help="allow requests by scripts of this website; without a value, of all websites",
     )
     parser.add_argument(
         "--base-url",
         metavar="URL",
         default="/",
-        help="where a proxy shows it: /corpora/, or https://example.org/corpora/",
+        help="the address at which a proxy serves it: /corpora/, or https://example.org/corpora/",
     )
     add_setting_flag(parser)
     add_common_flags(parser)

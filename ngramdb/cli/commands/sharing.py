@@ -1,4 +1,4 @@
-"""What commands that write share: how long they wait for another writer, and which database they open."""
+"""Code shared by commands that write: the time to wait for another writer, and the database to open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngramdb.cli.common import positive, seconds
 from ngramdb.errors import LockedError, QueryError
 from ngramdb.formats import ID_TYPES, READ, endings_and_titles
 
-# How a statement lets a writer wait, as the error advises; a command has a flag.
+# The statement for the waiting time, as the error suggests it; commands have a flag instead.
 IN_A_STATEMENT = "SET lock_timeout = seconds"
 
 
@@ -84,7 +84,7 @@ def add_reading_flags(parser: argparse.ArgumentParser, of_corpora: str = "") -> 
         metavar="LINE",
         help="the line between two documents of a text file, the id between two of token ids",
     )
-    add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not say it")
+    add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not declare it")
     add(
         "--no-quotes",
         action="store_true",
@@ -118,7 +118,7 @@ def add_building_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of `Corpus.load` that the flags of reading give; None where one is not given."""
+    """Return the options of `Corpus.load` for the given flags of reading; None for missing ones."""
     # argparse takes "--" out even as the value of a flag, and leaves an empty list.
     separator = "--" if options.separator == [] else options.separator
     given = {"text": options.text, "format": options.format, "separator": separator, "dtype": options.dtype}
@@ -136,7 +136,7 @@ def building_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {**chosen, "fast_tokenizer": not options.no_fast_tokenizer}
 
 
-# ---- What commands ask about corpora beside the questions that users type.
+# ---- Information on corpora that commands need besides the users' queries.
 
 
 def quoted(name: str) -> str:
@@ -146,7 +146,7 @@ def quoted(name: str) -> str:
 
 @contextmanager
 def in_own_words() -> Iterator[None]:
-    """Where a command runs a statement that it made: errors do not show it, since no user wrote it."""
+    """Run a statement that the command made: errors do not show it, since no user wrote it."""
     try:
         yield
     except QueryError as error:

@@ -46,7 +46,7 @@ def _opened(options: argparse.Namespace) -> Connection:
     if options.type is None:
         return connect(options.database, read_only=True)
     if options.corpus is not None:
-        raise UsageError(f"an index of {options.type} has no corpora: leave {options.corpus} out")
+        raise UsageError(f"{options.type} indexes have no corpora: leave out {options.corpus}")
     connection = connect()
     connection.attach(options.database, options.database, type=options.type)
     return connection

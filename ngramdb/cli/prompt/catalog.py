@@ -1,8 +1,8 @@
-"""What completion asks of the database: names, values, tokens.
+"""The database as completion sees it: names, values, tokens.
 
 Every answer comes within a fraction of a second.
 
-What takes longer than a person's next key is given up and answered by nothing; answers are kept until the
+Whatever takes longer than a person's next key is abandoned; answers are cached until the
 database has a new version.
 """
 
@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 # Nobody waits longer for a completion, in seconds.
 PATIENCE_S = 0.1
-# Answers that are late are worth so much work in the background.
+# Time limit of late answers in the background, in seconds.
 PATIENCE_IN_BACKGROUND_S = 10.0
 # Answers that are kept.
 MOST_KEPT = 256
@@ -35,12 +35,12 @@ MOST_KEPT = 256
 MOST_VALUES = 50
 MOST_TOKENS = 4000
 
-# What the rows of DESCRIBE begin with that are metadata fields.
+# Prefix of the rows of DESCRIBE that are metadata fields.
 FIELD = "field "
 
 
 class Catalog(Protocol):
-    """What `complete` asks. `corpora` are those of a statement's FROM, `()` means the current one."""
+    """The queries of `complete`. `corpora` are those of a statement's FROM; `()` means the current one."""
 
     def corpora(self) -> Sequence[str]: ...
     def versions(self) -> Sequence[str]:
@@ -53,16 +53,16 @@ class Catalog(Protocol):
         """A field's values and how many documents have them, the commonest first."""
 
     def settings(self) -> Mapping[str, Sequence[str]]:
-        """The settings and, where they are known, the words that each may be."""
+        """Return the settings with the words that each accepts, if they are few."""
 
     def tokenizer(self, corpora: Corpora) -> str:
-        """The kind of the corpora's tokenizer, '' where there is none."""
+        """Return the kind of the corpora's tokenizer, or '' without one."""
 
     def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
         """The tokens that follow the longest suffix of the context which occurs, the likeliest first."""
 
     def count(self, corpora: Corpora, text: str) -> int:
-        """How often a text occurs as an n-gram, 0 where that is not known in time."""
+        """Return the occurrences of a text as an n-gram, or 0 if not known in time."""
 
     def paths(self, beginning: str) -> Sequence[str]:
         """Files and folders, folders with a slash at their end, whose path begins so."""
@@ -71,7 +71,7 @@ class Catalog(Protocol):
 class ConnectionCatalog:
     """The catalog of a connection; `connection` gives the one that is current now.
 
-    What is not answered within `patience_s` is asked again in the background, unless `insists` is False;
+    A query that exceeds `patience_s` is repeated in the background, unless `insists` is False;
     `arrived` is called, in that thread, when the answer is there. May be shared by threads.
     """
 
@@ -156,7 +156,7 @@ class ConnectionCatalog:
         return sorted(found)
 
     def warm(self) -> None:
-        """Find out what the first key shall not wait for: names of fields, the frequencies of all tokens."""
+        """Load what the first key would otherwise wait for: names of fields, frequencies of all tokens."""
         self.tokenizer(())
         fields = self.fields(())
         self.next_tokens((), "")
@@ -169,7 +169,7 @@ class ConnectionCatalog:
             return result.fetchall()
 
     def _answer(self, question: tuple[object, ...], ask: Callable[[float], Value], nothing: Value) -> Value:
-        """The answer that is kept, else a new one; `nothing` where there is none in time."""
+        """Return the cached answer, else a new one; `nothing` if it is not ready in time."""
         try:
             connection = self._connection()
             current = connection.corpus().name if question[1:2] == ((),) else ""
@@ -182,11 +182,11 @@ class ConnectionCatalog:
                 answer = ask(self._patience_s)
             except TimeoutExceeded:
                 if self._insists:
-                    self._keep(question, nothing)  # until it is there, no key shall wait for it again
+                    self._keep(question, nothing)  # until the answer arrives, no key waits for it again
                     threading.Thread(target=self._ask_again, args=(question, ask), daemon=True).start()
                 return nothing
         except Exception:
-            # Whatever is wrong with the database is reported to statements, not while typing.
+            # Errors of the database are reported by statements, not while typing.
             return nothing
         self._keep(question, answer)
         return answer
@@ -208,7 +208,7 @@ def _from(corpora: Corpora) -> str:
 
 
 def _words(kind: str, default: str) -> Sequence[str]:
-    """What a setting of this kind may be, where that is a matter of a few words."""
+    """Return the values of a setting of this kind, if they are a few words."""
     if kind == "boolean":
         return ("TRUE", "FALSE")
     return (default,) if default.isdecimal() else ()

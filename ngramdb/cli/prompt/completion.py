@@ -1,4 +1,4 @@
-"""What can be typed next, as a pure function of the text, the cursor and a catalog.
+"""Possible continuations of a text, as a pure function of the text, the cursor and a catalog.
 
 The grammar defines what kind of thing may come (`ngramdb.language.expected_next`). The things of each kind
 are looked up here and written as the language wants them: names in backquotes where needed, values and paths
@@ -20,7 +20,7 @@ from ngramdb.cli.terminal import human
 from ngramdb.language.expected_next import Expected, expected
 from ngramdb.registries import NAMED_TOKENIZERS
 
-# What a document has beside its metadata, for conditions and ORDER BY.
+# Fields of every document besides its metadata, for conditions and ORDER BY.
 OWN_FIELDS = ("doc_id", "length")
 _CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
 
@@ -31,7 +31,7 @@ _ESCAPED_DOT = re.compile(r"\\(.)|(\.)")
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something to type: `text` replaces what stands from `start` to the cursor; `kind` is for its style.
+    """A candidate: `text` replaces the text from `start` to the cursor; `kind` determines its style.
 
     `shown` is what a menu shows for it, and `about` the text beside it.
     """
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def complete(text: str, cursor: int, catalog: Catalog) -> list[Candidate]:
-    """Everything that may be typed at the cursor and goes on with what stands before it.
+    """Return everything that may be typed at the cursor to continue the text before it.
 
     Cost: a fraction of a millisecond, and what the catalog takes.
     """
@@ -231,7 +231,7 @@ def _ngram(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
         return catalog.count(there.corpora, text)
 
     for word in next_words(ask, count, catalog.tokenizer(there.corpora), there.context):
-        # What is typed of a word are letters and digits, which are written as they read.
+        # The typed beginning of a word consists of letters and digits, which need no escapes.
         start = cursor - word.n_typed
         written = json.dumps(word.text, ensure_ascii=False)[1:-1]
         about = human.short(word.count)

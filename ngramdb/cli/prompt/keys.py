@@ -1,4 +1,4 @@
-"""What Enter and Tab do at the prompt."""
+"""Enter and Tab at the prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BARE_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
 
 
 def is_finished(text: str) -> bool:
-    """Whether Enter hands the text over: a complete statement, a dot command, a bare word, or nothing.
+    """Return True if Enter submits the text: a complete statement, a dot command, a bare word, or nothing.
 
     An empty line ends a statement, too: someone who forgot the semicolon presses Enter again.
     """
@@ -78,7 +78,7 @@ def history_path() -> Path:
 
 
 class QuietHistory(FileHistory):
-    """A history file, created with mode 0600; where it cannot be read or written, the session's memory."""
+    """A history file, created with mode 0600; in memory only if the file cannot be read or written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -98,7 +98,7 @@ class QuietHistory(FileHistory):
             return []
 
     def store_string(self, string: str) -> None:
-        """Keep a statement for the next session where that is possible."""
+        """Save a statement for the next session, if possible."""
         with suppress(OSError):
             super().store_string(string)
 
@@ -110,7 +110,7 @@ USUAL_EDITORS = ("editor", "nano", "vi")
 
 
 def command() -> list[str]:
-    """The editor's command. Raises InvalidArgument where there is none."""
+    """Return the editor's command. Raises InvalidArgument if there is none."""
     for name in ("VISUAL", "EDITOR"):
         words = shlex.split(os.environ.get(name, ""))
         if words:

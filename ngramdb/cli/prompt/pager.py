@@ -19,7 +19,7 @@ from typing import TextIO, cast
 from prompt_toolkit.input import create_input
 from prompt_toolkit.keys import Keys
 
-# For less, where the user has no wishes: colours, no wrapped lines, leave the text on the screen at the end.
+# Default options of less: colours, no wrapped lines, leave the text on the screen at the end.
 LESS = "RSX"
 # Lines that stay free on the screen: for the prompt that comes next.
 LINES_LEFT_FREE = 1
@@ -28,7 +28,7 @@ Reader = Callable[[TextIO, str], str]
 
 
 def command() -> list[str] | None:
-    """The pager's command: $PAGER, else less or more; `[]` where $PAGER asks for none, None for our own."""
+    """Return the pager's command: $PAGER, else less or more; `[]` for none, None for the built-in one."""
     wanted = os.environ.get("PAGER")
     if wanted is not None:
         words = shlex.split(wanted)
@@ -145,7 +145,7 @@ def key() -> str:
 
 
 def _is_the_terminal(stream: TextIO) -> bool:
-    """Whether the stream and standard input are a real terminal, whose keys a pager can read."""
+    """Return True if the stream and standard input are a real terminal, whose keys a pager can read."""
     try:
         return os.isatty(stream.fileno()) and os.isatty(sys.stdin.fileno())
     except (OSError, ValueError, AttributeError):

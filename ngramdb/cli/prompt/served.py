@@ -20,7 +20,7 @@ else:
 
 #: Longer texts are not completed: each key would send them.
 LONGEST_TEXT = 10_000
-#: Who types at a page waits for its network, too; what is late is not asked again in the background.
+#: Users of a page also wait for the network; late queries are not repeated in the background.
 PATIENCE_S = 0.3
 #: Corpora whose answers are kept.
 MOST_CATALOGS = 32
@@ -37,7 +37,7 @@ class ServedCatalog(ConnectionCatalog):
     """The catalog of one corpus: it is what statements without FROM are about."""
 
     def __init__(self, connection: ReferenceType[Connection], corpus: str | None, patience_s: float) -> None:
-        # Who asks has the connection; one that another has replaced is not kept, nor are its files.
+        # The caller owns the connection; one that has been replaced is not kept, nor are its files.
         super().__init__(lambda: cast(Connection, connection()), patience_s, insists=False)
         self._corpus = corpus
 
@@ -79,7 +79,7 @@ class ServedCompletion:
     def __call__(
         self, connection: Connection, text: str, cursor: int, corpus: str | None
     ) -> list[dict[str, Any]]:
-        """What may be typed at the cursor: `text`, from where on (`start`), `kind`, `shown`, `about`."""
+        """Return candidates at the cursor: `text`, its start (`start`), `kind`, `shown`, `about`."""
         if len(text) > LONGEST_TEXT or text.lstrip().startswith("."):
             return []
         found = completion.complete(text, min(cursor, len(text)), self._catalog(connection, corpus))

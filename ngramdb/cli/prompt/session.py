@@ -1,6 +1,6 @@
-"""The prompt: reads statements and dot commands, runs them in a `Shell`, shows errors and goes on.
+"""The prompt: reads statements and dot commands, runs them in a `Shell`, and shows errors.
 
-Everything that is no key or prompt is the Shell's; this module only decides when a line is complete, what
+Everything except keys and prompts is in the Shell; this module only decides when a line is complete, what
 an interrupt means, and when the session ends.
 """
 
@@ -47,7 +47,7 @@ from ngramdb.terminal_escapes import visible
 
 # A prompt shows no more of a corpus's name, in characters.
 LONGEST_PROMPT = 24
-# Of many corpora, the banner names the first.
+# The banner names at most this many corpora.
 MOST_NAMES = 8
 # Between two looks whether a menu is still being filled, in seconds.
 WAIT_S = 0.05
@@ -115,7 +115,7 @@ class Repl:
         return OK
 
     def execute(self, text: str) -> None:
-        """Run what was typed; an error or an interrupt is shown, and the session goes on."""
+        """Run the typed text; errors and interrupts are shown, and the session continues."""
         text = BARE_WORDS.get(text.strip().rstrip(";").strip().lower(), text)
         if text.strip() and not text.lstrip().startswith("."):
             self._last = text
@@ -124,7 +124,7 @@ class Repl:
                 run_text(self.shell, text)
         except (KeyboardInterrupt, QueryCancelled) as error:
             if not isinstance(error, TimeoutExceeded):
-                # Of a script that was pasted, the lines behind the one that was stopped.
+                # Discard the rest of a pasted script.
                 clear_typeahead(self._session.app.input)
             self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
@@ -132,7 +132,7 @@ class Repl:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C also asks the connection to stop: an exception alone is lost while Python cleans up."""
+        """Let Ctrl-C also interrupt the connection: an exception alone is lost while Python cleans up."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             self.shell.connection.interrupt()
@@ -154,7 +154,7 @@ class Repl:
             signal.signal(signal.SIGINT, handler)
 
     def _warm_once(self, _: object) -> None:
-        """When the first prompt stands, get ready for the first key."""
+        """Warm the caches for the first key, once the first prompt is shown."""
         self._session.app.after_render -= self._warm_once
         threading.Thread(target=self._catalog.warm, name="ngramdb-warm", daemon=True).start()
 
@@ -174,7 +174,7 @@ class Repl:
             app.loop.call_later(WAIT_S, self._complete_again)
 
     def _configure(self) -> None:
-        """Run the configuration file, where there is one; an error in it is shown and ends it."""
+        """Run the configuration file, if there is one; an error in it is shown and ends it."""
         path = config_path()
         if path.is_file():
             try:
@@ -192,14 +192,14 @@ class Repl:
         screen.write("\n")
         screen.stream.flush()
 
-    # ---- what dot commands ask of a prompt ----------------------------------------------------------------
+    # ---- the prompt's part of dot commands -----------------------------------------------------------------
 
     def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
-        """A stream for one answer, in a pager where it is longer than the screen."""
+        """Return a stream for one answer, in a pager if it is longer than the screen."""
         return pager.paged(stream, self.pager)
 
     def edit(self, path: str | None) -> None:
-        """Let the user edit the last statement, or a file; the text stands at the next prompt, to be run."""
+        """Let the user edit the last statement, or a file; the result is put into the next prompt."""
         if path is None:
             text = editor.edited(self._last)
         else:
@@ -229,12 +229,12 @@ class Repl:
 
 
 def _terminal() -> Output | None:
-    """Where prompts are drawn: prompt_toolkit sends its own escape sequences, and makes all texts visible."""
+    """Return the output of prompts: prompt_toolkit writes its own escapes, and makes texts visible."""
     return create_output(bare(sys.stdout)) if is_terminal(sys.stdout) else None
 
 
 def holdings(connection: Connection) -> str:
-    """What is in the database, in a line: its one corpus with its size, the names of several."""
+    """Return the database's contents in a line: its one corpus with its size, or the names of several."""
     # No statement, since what runs one is imported while the user types.
     names = connection.corpora()
     if not names:
@@ -248,7 +248,7 @@ def holdings(connection: Connection) -> str:
 
 
 def prompt_text(shell: Shell) -> str:
-    """`wiki> ` when statements without FROM go to corpus wiki, `ngramdb> ` when there is no such corpus."""
+    """Return `wiki> ` if statements without FROM go to corpus wiki, else `ngramdb> `."""
     name = visible(shell.current_corpus() or "ngramdb")
     shown = name if len(name) <= LONGEST_PROMPT else name[: LONGEST_PROMPT - 1] + "…"
     return f"{shown}> "
@@ -263,7 +263,7 @@ def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndText
 
 
 class StatementCompleter(Completer):
-    """What can be typed next. At an empty prompt only for those who ask with Tab."""
+    """Completion of statements. At an empty prompt only on Tab."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -286,5 +286,5 @@ class StatementCompleter(Completer):
 
 
 def _wanted_while_typing(document: Document) -> bool:
-    """Not where nothing has been typed, and not between two lines of a statement."""
+    """Return False if nothing has been typed, and between two lines of a statement."""
     return bool(document.current_line_before_cursor.strip())

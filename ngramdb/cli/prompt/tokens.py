@@ -29,11 +29,11 @@ Count = Callable[[str], int]
 
 # As many words are offered as can be looked through at a glance.
 MOST_WORDS = 12
-# Of characters or bytes, so many likeliest first ones are continued to whole words, …
+# For characters and bytes, this many of the likeliest next ones are continued to whole words, …
 MOST_BRANCHES = 6
-# … each by so many tokens at most.
+# … each by at most this many tokens.
 MOST_STEPS = 24
-# An answer shall be there before the next key, in seconds.
+# An answer must arrive before the next key, in seconds.
 BUDGET_S = 0.05
 
 _TYPED = re.compile(r"\w*$")
@@ -43,8 +43,8 @@ _TYPED = re.compile(r"\w*$")
 class Word:
     """A word to type next: all its `text`, of which `n_typed` characters are there, and its `count`.
 
-    `after` is None where the word follows all that stands before it: so often the n-gram occurs. Else it is
-    the shorter text that the word follows (`""`: none), and what stands there does not occur with it.
+    `after` is None if the word follows all of the text before it: the count is then the n-gram's. Else it is
+    the shorter text that the word follows (`""`: none), and the longer text does not occur with the word.
     """
 
     text: str
@@ -58,11 +58,11 @@ def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
 
     Parameters
     ----------
-    ask : gives the likeliest next tokens of a context with their counts
+    ask : returns the likeliest next tokens of a context with their counts
     count : how often a text occurs as an n-gram
-    kind : the tokenizer's: one of words, 'chars', 'bytes' or 'json'; others have no text to complete
+    kind : the tokenizer's: one of words, 'chars', 'bytes' or 'json'; other kinds are not completed
 
-    Cost: a few questions to `ask`, and a count for each word that is offered; for characters, bytes and parts
+    Cost: a few calls of `ask`, and a count for each candidate; for characters, bytes and parts
     of words no more than BUDGET_S.
     """
     typed = _TYPED.search(context)
@@ -78,7 +78,7 @@ def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
 def _whole_words(ask: Ask, count: Count, before: str, begun: str) -> Iterator[Word]:
     """Words that the tokens are, after the longest context that occurs.
 
-    Of a beginning also those after shorter and shorter ones.
+    The contexts become shorter and shorter.
     """
     seen = {begun}
     for context in _shorter(before):
@@ -138,7 +138,7 @@ def _occurring(
 
 
 def _starts(context: str, begun: str, is_pieces: bool) -> Iterator[tuple[str, str]]:
-    """Contexts to ask for, each with how the next token has to begin."""
+    """Yield contexts to query, each with the required beginning of the next token."""
     if is_pieces and (begun or context[-1:].isspace()):
         # A blank belongs to the token after it.
         before = context[: len(context) - len(begun)]
@@ -150,7 +150,7 @@ def _starts(context: str, begun: str, is_pieces: bool) -> Iterator[tuple[str, st
 def _fits(token: str, lead: str, is_pieces: bool) -> bool:
     if lead:
         return token.startswith(lead)
-    # Within a word only what goes on with it; what cannot be seen cannot be chosen either.
+    # Within a word only its continuations; invisible characters are never offered.
     return token.isprintable() and (not is_pieces or not token[:1].isspace())
 
 

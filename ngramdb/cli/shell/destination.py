@@ -1,4 +1,4 @@
-"""Where results go: standard output, a file, another program; and what happens at the first thing written."""
+"""Destinations of results: standard output, a file, another program, opened at the first output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 class LateFile:
     """A file whose content is replaced, or a command behind a `|` that is started, when something is written.
 
-    Where nothing is, as by a statement that fails, nothing is lost.
+    Without output, as after a failed statement, nothing is overwritten.
     """
 
     encoding = "utf-8"
@@ -30,12 +30,12 @@ class LateFile:
         self.name = name
         self._command = name[1:].strip() if name.startswith("|") else None
         if self._command == "":
-            raise InvalidArgument("a command stands behind the |, as in .once | wc -l")
+            raise InvalidArgument("the command after | is missing; write for example .once | wc -l")
         if self._command is None:
             _check_can_be_written(name)
         self._process: subprocess.Popen[str] | None = None
         self._stream: TextIO | None = None
-        #: Whether it was opened, or could not be.
+        #: True once it was opened, or could not be.
         self.has_begun = False
 
     def begin(self) -> TextIO:
@@ -73,13 +73,13 @@ class LateFile:
 
 
 def _check_can_be_written(name: str) -> None:
-    """Before a statement runs whose answer goes there: it may tell what was removed. Changes nothing."""
+    """Check the destination before a statement runs whose answer matters. Changes nothing."""
     path = os.path.abspath(name)
     folder = os.path.dirname(path)
     if (database := database_around(path)) is not None:
         raise InvalidArgument(f"{name}: this is within the database {database}; name a place outside")
     if not os.path.isdir(folder):
-        raise InvalidArgument(f"{name}: there is no folder {folder}")
+        raise InvalidArgument(f"{name}: folder {folder} does not exist")
     if os.path.isdir(name):
         raise InvalidArgument(f"{name}: this is a folder")
     if not os.access(name if os.path.exists(name) else folder, os.W_OK):

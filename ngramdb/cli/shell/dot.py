@@ -1,6 +1,6 @@
 """Dot commands: what a session can do that is not a question to the database.
 
-Each is listed in `COMMANDS` with the line that `.help` shows; what it does stands in `dot_actions`.
+Each is listed in `COMMANDS` with its line of `.help`; the implementations are in `dot_actions`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Command:
 def run(shell: Shell, line: str) -> str | None:
     """Run a line that begins with a dot.
 
-    The file whose statements are to be run next, where that is what it says. A name may be cut short as long
-    as only one command begins so.
+    Returns the file to run next, if the command names one. A command's name may be abbreviated if
+    only one command begins so.
 
     Raises InvalidArgument for an unknown command (naming the nearest), for wrong arguments, and OSError for
     files that cannot be read or written.
@@ -127,7 +127,7 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
                 word.lower(), [*COMMANDS, *map(str.lower, heads())], n=1, cutoff=0.6
             )
             hint = f"did you mean .help {near[0]}? " if near else ""
-            what = f"there is no help on {word}; {hint}.help lists commands, .help statements all statements"
+            what = f"no help on {word}; {hint}.help lists commands, .help statements all statements"
             raise InvalidArgument(what) from error
         yield f".{command.name} {command.arguments}".rstrip()
         yield f"  {command.purpose}"
@@ -138,7 +138,7 @@ _SWITCH = ("on", "off")
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
-        Command("help", "[WORD]", "this list, or what there is on WORD", _help, (0, 1)),
+        Command("help", "[WORD]", "this list, or help on WORD", _help, (0, 1)),
         Command(
             "mode", "[MODE]", "how results look; lists the modes", actions.mode, (0, 1), (*MODES, "auto")
         ),
@@ -173,7 +173,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "open",
             "[PATH]",
-            "go on with another database (in memory without a path)",
+            "open another database (in memory without a path)",
             actions.open_,
             (0, 1),
             takes_file=True,

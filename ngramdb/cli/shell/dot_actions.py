@@ -1,4 +1,4 @@
-"""What the dot commands do: functions of a session and the command's arguments; `dot.COMMANDS` lists them."""
+"""Dot commands: functions of a session and the command's arguments; `dot.COMMANDS` lists them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def watch(shell: Shell, arguments: list[str]) -> None:
         raise InvalidArgument("usage: .watch [SECONDS [TIMES]] STATEMENT")
     seconds = float(match["seconds"] or WATCH_S)
     if match["times"] is not None and int(match["times"]) < 1:
-        raise InvalidArgument("TIMES is a number above 0: how often .watch asks")
+        raise InvalidArgument("TIMES must be at least 1: the number of runs of .watch")
     try:
         with _without_pager(shell.prompt):
             for i in itertools.count() if match["times"] is None else range(int(match["times"])):

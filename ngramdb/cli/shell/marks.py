@@ -1,7 +1,7 @@
-r"""Where in a document's text the n-grams of a statement stand, so that they can be made to stand out.
+r"""Positions of a statement's n-grams in a document's text, for highlighting.
 
 For the eye only: nothing is counted here. A tokenizer's rules are not known here either, so an n-gram is
-looked for as its words with whatever blanks between, first as whole words and, where that finds nothing,
+searched for as its words with any blanks between them, first as whole words and, without a match,
 inside words.
 """
 
@@ -32,7 +32,7 @@ class Marks:
 
     def __init__(self, ngrams: Iterable[str], ignore_case: bool = False) -> None:
         flags = re.IGNORECASE if ignore_case else re.UNICODE
-        # Of two that begin at one place the longer one is shown.
+        # Of two that begin at the same place the longer one is shown.
         chosen = sorted(filter(str.strip, set(ngrams)), key=len, reverse=True)[:MOST_NGRAMS]
         self._patterns = [
             re.compile("|".join(make(ngram) for ngram in chosen), flags)
@@ -50,7 +50,7 @@ class Marks:
 
 
 def marks_of(statement: str, parameters: Sequence[object] | Mapping[str, object] | None) -> Marks | None:
-    """The n-grams that a statement names, in quotes or by its parameters; None where it names none."""
+    """Return the n-grams that a statement contains, in quotes or by its parameters; None without any."""
     ngrams = [_value(statement[start:stop]) for start, stop, kind in lex(statement) if kind == "ngram"]
     values = parameters.values() if isinstance(parameters, Mapping) else parameters or ()
     ngrams.extend(value for value in values if isinstance(value, str))

@@ -1,4 +1,4 @@
-"""Values for `?` and `:name` from the command line, handed to the statements that ask for them."""
+"""Values for `?` and `:name` from the command line, passed to the statements that use them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Parameters:
         return made
 
     def for_statement(self, text: str) -> ParameterValues:
-        """What the statement asks for: the next values for `?`, the named ones for `:name`, or None."""
+        """Return the statement's values: the next ones for `?`, the named ones for `:name`, or None."""
         if not self.named and not self.positional:
             return None
         asked = [text[start:stop] for start, stop, kind in lex(text) if kind == "parameter"]
@@ -74,7 +74,7 @@ class Parameters:
         if unused:
             raise UsageError(f"--param {unused[0]}=… was given, but no statement has :{unused[0]}")
         if self._n_used < n_given:
-            raise UsageError(f"{n_given} --param values were given, the statements ask for {self._n_used}")
+            raise UsageError(f"{n_given} --param values were given, but the statements use {self._n_used}")
 
 
 def advise(error: PlanError) -> None:

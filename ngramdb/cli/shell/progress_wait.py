@@ -13,14 +13,14 @@ from ngramdb.cli.terminal.screen import FALLBACK_COLUMNS, detect
 
 # A statement that takes no longer than this is not worth a line, in seconds.
 PATIENCE_S = 1.0
-# So often the line is drawn anew, in seconds.
+# Interval at which the line is redrawn, in seconds.
 REDRAWN_S = 0.2
-# What a terminal writes after the line when it is interrupted.
+# The terminal's output after the line on an interrupt.
 ECHO = "^C"
 
 
 class Work(Protocol):
-    """What progress callbacks get: `fraction` of the work that is done, None where unknown."""
+    """The argument of progress callbacks: `fraction` of the work that is done, None if unknown."""
 
     @property
     def fraction(self) -> float | None: ...
@@ -33,8 +33,8 @@ class Waiting:
     with Waiting() as waiting:
         result = connection.execute(statement, progress=waiting)
     ```
-    A thread of its own draws it, so that it moves even where the work reports nothing. Nothing is drawn where
-    standard error is not a terminal, or when it is not `wanted`.
+    A separate thread draws it, so that it moves even if the work reports nothing. Nothing is drawn if
+    standard error is not a terminal, or if it is not `wanted`.
     """
 
     def __init__(self, wanted: bool = True) -> None:

@@ -12,14 +12,14 @@ from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import InvalidArgument
 from ngramdb.regular_files import open_named
 
-# How deep scripts may read scripts; a script that reads itself ends here.
+# Maximum depth of scripts that read scripts; a script that reads itself ends here.
 DEEPEST_READ = 16
 
 
 def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None, depth: int = 0) -> None:
     """Run every statement and dot command of the script until the first error or `.quit`.
 
-    `units` are those of the script where it has been read already; `depth` is how many scripts read this one.
+    `units` are those of the script if it has been read already; `depth` is the number of scripts around it.
 
     Raises the error of the statement, its place turned into the script's; for a script with a name it is
     a StatementFailed that begins with name and line.
@@ -37,7 +37,7 @@ def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None
 
 
 def run_text(shell: Shell, text: str) -> None:
-    """Run statements that were typed, not read from a file: all, or none where one is not a statement."""
+    """Run typed statements: all of them, or none if one is invalid."""
     script = Script(lines_of(text))
     units = list(script)
     if len(units) > 1:
@@ -59,7 +59,7 @@ def run_file(shell: Shell, path: str, depth: int = 0) -> None:
 # ---- What is noticed before the first statement runs: invalid statements, surplus values.
 
 
-# Commands that run statements which do not stand in the script, or not once.
+# Commands that run statements from outside the script, or repeatedly.
 RUN_OTHERS = ("read", "watch")
 
 Units = Sequence[tuple[Script, Unit]]
@@ -76,9 +76,9 @@ def parse_all(script: Script, units: Iterable[Unit]) -> None:
 
 
 def check_units(units: Units, parameters: Parameters) -> Parameters | None:
-    """Raise at the first placeholder that has no value; nothing is run.
+    """Raise at the first placeholder without a value; nothing is run.
 
-    The units have been parsed before. Comes back with what the values will be after them; None where that is
+    The units have been parsed before. Returns the parameters as they are after them; None if that is
     not known, since some of them run other scripts.
     """
     left = parameters.copy()

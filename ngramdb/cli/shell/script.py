@@ -1,6 +1,6 @@
 """Scripts: statements and dot commands out of lines of text, one after the other, with their places.
 
-A line that begins with a dot where a statement may begin is a dot command; everything else is collected
+A line that begins with a dot, if a statement may begin there, is a dot command; everything else is collected
 until its `;`. Statements are handed out as soon as they are complete, so that a script may be a pipe that
 is still being written.
 """
@@ -89,7 +89,7 @@ class Script:
             raise StatementFailed(f"{self.name}, line {self.line_of(unit)}: {message_of(error)}") from error
 
     def relocate(self, error: QueryError, unit: Unit) -> None:
-        """Make an error that speaks of the unit's text speak of the whole script: line, column and span."""
+        """Make an error's line, column and span refer to the whole script instead of the unit's text."""
         if error.text is None or error.start is None or error.text != unit.text:
             return
         stop = None if error.stop is None else error.stop + unit.start

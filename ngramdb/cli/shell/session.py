@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 LINES_AROUND_A_TABLE = 8
 # More rows than this are for a file: that is too many pages, and a table keeps all of them.
 MOST_PAGED_ROWS = 10_000
-# A table on a low screen; a pager takes over where this is too much.
+# Rows of a table on a low screen; larger tables go to a pager.
 FEWEST_ROWS = 10
 
 
 class AtPrompt(Protocol):
-    """What a session at a prompt has beside a script: a pager, an editor, keys."""
+    """Additional facilities of a session at a prompt: a pager, an editor, keys."""
 
     def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
         """A stream for an answer that may be longer than the screen."""
@@ -85,7 +85,7 @@ class Shell:
         self.output_file: LateFile | None = None
         self.once: LateFile | None = None
         self.finished = False
-        # Whether it has been said how to see the rows that a table leaves out: once is enough.
+        # True once the user was told how to see the rows that a table leaves out.
         self._hinted = False
 
     def statement(self, text: str) -> None:
@@ -127,7 +127,7 @@ class Shell:
                 self.connection.progress = None
 
     def _comment(self, result: Result, screen: Screen) -> None:
-        """What stands beside the rows: totals, notes, what was done, why documents failed."""
+        """Write what accompanies the rows: totals, notes, a change's summary, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
             known = result_summary.beside(result.summary, result.columns, result.n_rows)
             if known is not None:
@@ -159,7 +159,7 @@ class Shell:
         return draws_table(screen, self.mode)
 
     def write(self, text: str) -> None:
-        """Write a text of our own to where results go, through the pager where it is long."""
+        """Write a text of the program's own to the results' destination, through the pager if it is long."""
         with self._paged(self._stream()) as taken:
             detect(taken).write(text)
 
@@ -180,7 +180,7 @@ class Shell:
 
     @contextmanager
     def _answers(self, waiting: Waiting) -> Iterator[Screen]:
-        """The screen for one answer: once a file or a command, else the pager, where there is one."""
+        """Return the screen for one answer: once a file or a command, else the pager, if there is one."""
         once = self.once
         stream = self._stream()
         name = self._output_name() if once is None else once.name
@@ -199,7 +199,7 @@ class Shell:
     # ---- what dot commands change -------------------------------------------------------------------------
 
     def screen(self) -> Screen:
-        """Where results go now; determined again for every result, since terminals change their size."""
+        """Return the results' screen; determined anew per result, since terminals change their size."""
         return replace(detect(self._stream()), mode=mode_of(self._output_name()))
 
     def shown_rows(self) -> int:
@@ -250,7 +250,7 @@ class Shell:
         return connection
 
     def current_corpus(self) -> str | None:
-        """The corpus that a statement without FROM asks, None when that is not clear."""
+        """Return the corpus of statements without FROM, or None if that is not clear."""
         try:
             self.connection.refresh()
             return self.connection.current_corpus
@@ -260,7 +260,7 @@ class Shell:
             return None
 
     def title(self) -> str:
-        """What the database is called in a banner."""
+        """Return the database's name for a banner."""
         from pathlib import Path
 
         return "in memory, nothing is kept" if self.path is None else str(Path(self.path))

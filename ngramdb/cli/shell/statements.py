@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _opened(kind: str, text: str, in_full: bool) -> tuple[Script | None, list[Unit] | None]:
-    """The script of an input and, where nothing may run before all of it is parsed, its units.
+    """Return the script of an input and, if nothing may run before all of it is parsed, its units.
 
-    That is so for what is typed, and with `in_full` for files and standard input, which otherwise run while
+    That applies to typed input, and with `in_full` to files and standard input, which otherwise run while
     they are read. None for such a file.
     """
     if kind == "text":

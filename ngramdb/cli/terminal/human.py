@@ -36,7 +36,7 @@ BIG = 1_000_000
 
 
 def beside(n: int) -> str:
-    """The number with its scale beside it where it is big: 1,234,567,890 is '1,234,567,890 (1.23 B)'."""
+    """Return the number, if large with its scale: 1,234,567,890 is '1,234,567,890 (1.23 B)'."""
     scale = short(abs(n))
     return f"{n:,}" if abs(n) < BIG else f"{n:,} ({'-' if n < 0 else ''}{scale[:-1]} {scale[-1]})"
 
@@ -116,7 +116,7 @@ def _around(source: str, caret: str, width: int) -> tuple[str, str]:
 
 
 def plan_lines(line: str, width: int | None) -> Iterator[str]:
-    """A line of a plan's drawing: where it is too long, its facts stand below what they are about."""
+    """Yield a line of a plan's drawing; if it is too long, its facts go below their subject."""
     match = _PLAN_LINE.fullmatch(line)
     if width is None or len(line) <= width or match is None:
         yield line

@@ -1,4 +1,4 @@
-"""How far work is, drawn on standard error for a person at a terminal only."""
+"""Progress of work, drawn on standard error at a terminal only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BAR_COLUMNS = 24
 # The time elapsed, and the blanks between what is shown.
 TIME_COLUMNS = 10
-# Before so much time and so much of the input there is no estimate.
+# No estimate is shown before this time and this share of the input.
 LEAST_ELAPSED_S = 1.0
 LEAST_SHARE = 0.005
 
@@ -31,8 +31,8 @@ Drawn = TypeVar("Drawn", bound="Bar")
 class Bar:
     """A bar, and a context manager that takes it off the screen at its end.
 
-    It fills where a share of the work is known; otherwise it only moves. Nothing is drawn before the first
-    report, nor where standard error is not a terminal or the bar is not `wanted`.
+    It fills if a share of the work is known; otherwise it only moves. Nothing is drawn before the first
+    report, or if standard error is not a terminal or the bar is not `wanted`.
     """
 
     def __init__(self, title: str, wanted: bool = True) -> None:
@@ -93,7 +93,7 @@ class LoadWatch(Bar):
         corpus.load(paths, progress=watch)
     ```
 
-    `n_documents`: so many documents at most.
+    `n_documents`: at most this many documents.
     """
 
     def __init__(self, title: str, n_documents: int | None = None, wanted: bool = True) -> None:
@@ -111,7 +111,7 @@ class MeasureWatch(Bar):
 
     Parameters
     ----------
-    share : how much is done after so many documents, None where unknown
+    share : the share done after a number of documents, None if unknown
     begun : called before anything is drawn
     """
 
@@ -144,7 +144,7 @@ class MeasureWatch(Bar):
 
 
 def share_done(progress: LoadProgress, n_documents: int | None = None) -> float | None:
-    """How much of the input is read and tokenized, and then how much is merged, from 0 to 1, where known.
+    """Return the share of the input that is read and tokenized, and then merged, from 0 to 1, if known.
 
     A load with a limit ends at the limit or at the end of its files, whatever comes first.
     """
@@ -161,7 +161,7 @@ def share_done(progress: LoadProgress, n_documents: int | None = None) -> float 
 def facts(progress: LoadProgress, share: float | None = None, room: int | None = None) -> str:
     """A report in a few words: how much is done and left, documents, tokens, speed.
 
-    What does not fit into `room` columns is left out, the last first.
+    Words that do not fit into `room` columns are left out, the last first.
     """
     speed = human.size(progress.text_bytes / max(progress.elapsed, 1e-9))
     done = [] if share is None else [f"{int(100 * share)} %", time_left(progress.elapsed, share)]
@@ -172,7 +172,7 @@ def facts(progress: LoadProgress, share: float | None = None, room: int | None =
 
 
 def fitting(words: list[str], room: int | None) -> str:
-    """The words that there are, with commas between; the last ones are left out where there is no room."""
+    """Return the non-empty words joined by commas; the last ones are left out if they do not fit."""
     said = [part for part in words if part]
     while room is not None and len(said) > 1 and len(", ".join(said)) > room:
         said.pop()
@@ -180,9 +180,9 @@ def fitting(words: list[str], room: int | None) -> str:
 
 
 def time_left(elapsed: float, share: float) -> str:
-    """An estimate in words, from the time so far; none before there is something to go by."""
+    """Return an estimate in words, from the time so far; '' before it can be estimated."""
     if share >= 1.0:
-        # What remains is sorting and writing, which no report counts.
+        # The rest is sorting and writing, which no report counts.
         return "building the index"
     if elapsed < LEAST_ELAPSED_S or share < LEAST_SHARE:
         return ""

@@ -1,4 +1,4 @@
-"""What a stream can show: whether it is a terminal, how wide, in colour, and which characters.
+"""Capabilities of a stream: whether it is a terminal, its width, colours and characters.
 
 Every decision about colour, box characters and widths is taken here once, so that the renderers only draw.
 """
@@ -30,9 +30,9 @@ class Screen:
 
     `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
     false under NO_COLOR, on a dumb terminal and on everything that is not a terminal. `unicode` is false when
-    the stream's encoding cannot take box characters. `marks` are the places in documents' texts that shall
-    stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most. `mode` is
-    the output mode that a file's name asks for.
+    the stream's encoding lacks box characters. `marks` are the places in documents' texts to highlight, or
+    None if nothing was searched for. `n_rows` is the largest number of rows in a table. `mode` is
+    the output mode of a file's ending.
     """
 
     stream: TextIO
@@ -46,7 +46,7 @@ class Screen:
 
     @property
     def encoding(self) -> str:
-        """The stream's encoding; UTF-8 where it has none (an in-memory stream)."""
+        """The stream's encoding; UTF-8 if it has none (an in-memory stream)."""
         return getattr(self.stream, "encoding", None) or "utf-8"
 
     @property
@@ -82,7 +82,7 @@ def detect(stream: TextIO) -> Screen:
 
 
 def takes_boxes(stream: TextIO) -> bool:
-    """Whether the stream's encoding has box-drawing characters and the ellipsis."""
+    """Return True if the stream's encoding has box-drawing characters and the ellipsis."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         "│─┌…µ".encode(encoding)
@@ -126,7 +126,7 @@ def bare(stream: TextIO) -> TextIO:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether the stream is an open terminal (a closed or missing stream is not)."""
+    """Return True if the stream is an open terminal (a closed or missing stream is not)."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -135,7 +135,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 @contextmanager
 def visible_streams() -> Iterator[None]:
-    """Standard output and error, where they are terminals, show what is printed on them as visible text."""
+    """Make printed text visible on standard output and error, if they are terminals: escapes are shown."""
     before = sys.stdout, sys.stderr
     guarded = [cast("TextIO", VisibleStream(stream)) if is_terminal(stream) else stream for stream in before]
     sys.stdout, sys.stderr = guarded

@@ -69,7 +69,7 @@ def test_once_sends_an_answer_into_a_command(shell: Shell, tmp_path: Path) -> No
 
 
 def test_once_needs_a_command_behind_its_bar(shell: Shell) -> None:
-    with pytest.raises(InvalidArgument, match="stands behind the"):
+    with pytest.raises(InvalidArgument, match="after . is missing"):
         run_text(shell, '.once |\nCOUNT "the";')
     with pytest.raises(InvalidArgument, match=r"write \.once"):
         run_text(shell, ".output '|sort'")
@@ -197,7 +197,7 @@ def test_keys_pager_and_edit_are_the_prompts(shell: Shell, capsys: pytest.Captur
         (".rows 0", "usage: .rows N|auto; '0' is not a whole number of at least 1"),
         (".watch", "usage: .watch [SECONDS [TIMES]] STATEMENT"),
         (".watch 3", "usage: .watch [SECONDS [TIMES]] STATEMENT"),
-        ('.watch 1 0 COUNT "the"', "TIMES is a number above 0: how often .watch asks"),
+        ('.watch 1 0 COUNT "the"', "TIMES must be at least 1: the number of runs of .watch"),
         (".once", "usage: .once FILE or |CMD"),
         (".keys nano", "usage: .keys vi|emacs"),
         (".pager maybe", "usage: .pager on|off"),

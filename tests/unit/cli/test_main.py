@@ -346,10 +346,10 @@ def test_load_compares_a_tokenizer_json_by_its_content(
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "one.json"]) == 0
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "copy.json"]) == 0
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "two.json"]) == 1
-    assert "), but --tokenizer asks for two.json" in capsys.readouterr().err
+    assert "), but --tokenizer is two.json" in capsys.readouterr().err
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "bytes"]) == 1
     assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "one.json"]) == 1
-    assert "the tokenizer words, but --tokenizer asks for one.json" in capsys.readouterr().err
+    assert "the tokenizer words, but --tokenizer is one.json" in capsys.readouterr().err
 
 
 def test_load_takes_text_limit_and_metadata(database: str, tmp_path: Path, capsys: Captured) -> None:
@@ -413,7 +413,7 @@ def test_a_load_in_parts_that_fails_tells_what_there_is_and_how_to_go_on(
     assert main(["load", database, "none", str(tmp_path / "worse.jsonl"), *given]) == 1
     assert "--resume" not in capsys.readouterr().err
     assert main(["load", database, "some", str(tmp_path / "broken.jsonl"), *given]) == 1
-    assert "corpus some has 2 documents; the same command with --resume goes on" in capsys.readouterr().err
+    assert "corpus some has 2 documents; the same command with --resume continues" in capsys.readouterr().err
     lines = io.TextIOWrapper(io.BytesIO((tmp_path / "broken.jsonl").read_bytes()))
     monkeypatch.setattr(sys, "stdin", lines)
     assert main(["load", database, "piped", "-", "--format", "jsonl", *given]) == 1

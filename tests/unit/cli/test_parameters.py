@@ -57,7 +57,7 @@ def test_too_few_positional_values_are_handed_on_as_they_are() -> None:
 def test_values_left_over_are_wrong_usage() -> None:
     parameters = Parameters(["a", "b"])
     parameters.for_statement("COUNT ?")
-    with pytest.raises(UsageError, match="2 --param values were given, the statements ask for 1"):
+    with pytest.raises(UsageError, match="2 --param values were given, but the statements use 1"):
         parameters.check_all_used()
 
 

@@ -22,18 +22,18 @@ MODES: tuple[str, ...] = ("table", "json", "jsonl", "csv", "tsv", "markdown", "h
 
 
 def default_mode(screen: Screen) -> str:
-    """Table for a person at a terminal, tab-separated values for a program, in a file what its name says."""
+    """Return table for a terminal, else the mode of the file's ending, else tab-separated values."""
     return screen.mode or ("table" if screen.is_terminal else "tsv")
 
 
 def mode_of(name: str) -> str | None:
-    """The mode that the ending of a file's name asks for: csv for `a.csv`. None where it says nothing."""
+    """Return the mode of a file's ending: csv for `a.csv`. None for an unknown ending."""
     ending = os.path.splitext(name)[1][1:].lower()
     return ending if ending in MODES else None
 
 
 def draws_table(screen: Screen, mode: str | None = None) -> bool:
-    """Whether a result in this mode is a table with its summary and notes below it."""
+    """Return True if a result in this mode is a table with its summary and notes below it."""
     return screen.is_terminal and (mode or default_mode(screen)) == "table"
 
 

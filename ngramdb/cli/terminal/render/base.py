@@ -1,4 +1,4 @@
-"""What every output mode shares: the shape of a result and the text of a single value."""
+"""Code shared by all output modes: the shape of a result and the text of a single value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT, MATCH, RIGHT = "left", "match", "right"
 
 
 class Tabular(Protocol):
-    """What a renderer needs of a result: names of columns and rows as tuples, in that order.
+    """The part of a result that a renderer uses: names of columns, and rows as tuples in that order.
 
     `summary` holds facts beside the rows; `n_rows` is the number of rows, None while it is not known.
     """
@@ -33,7 +33,7 @@ class Streamed(Tabular, Protocol):
 def plain(value: object) -> object:
     """The value as something JSON has: arrays and numpy scalars as lists and numbers, bytes as text.
 
-    Not-a-number and the infinities become None, because JSON has no word for them.
+    Not-a-number and the infinities become None, because JSON cannot represent them.
     """
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
@@ -83,7 +83,7 @@ def to_display(value: object) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether the value is shown as a number, aligned to the right (True and False are not)."""
+    """Return True if the value is shown as a number, aligned to the right (True and False are not)."""
     if isinstance(value, bool):
         return False
     return isinstance(value, int | float) or type(value).__module__ == "numpy"

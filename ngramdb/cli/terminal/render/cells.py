@@ -19,7 +19,7 @@ from ngramdb.terminal_escapes import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000
-# Of a text that is cut around what stands out, this share of the width is what comes before.
+# Of a text cut around its first mark, this share of the width is before the mark.
 SHARE_BEFORE = 3
 
 # Columns that count something, whose digits are grouped for a person; ids and years are not counts.
@@ -30,7 +30,7 @@ QUANTITIES = frozenset(
         *("documents_dropped", "ngrams"),
     }
 )
-# Columns of tokens, where a blank at an end matters and must be seen.
+# Columns of tokens, in which a blank at an end matters and must be visible.
 TOKENS = frozenset({"token", "ngram", "span"})
 # Columns with a document's text, in which what was searched for stands out.
 TEXTS = frozenset({"text"})
@@ -86,7 +86,7 @@ def _n_decimals(number: str) -> int:
 
 
 def make_cell(value: object, column: str, screen: Screen, alone: bool, scores: bool = False) -> Cell:
-    """The value for its column; `alone` is whether it is the only row, where there is room for a scale.
+    """Return the value's cell; `alone` is True for the only row, which has room for a scale.
 
     `scores` is whether rows are tokens with their probabilities, to be compared at a glance.
     """
@@ -114,7 +114,7 @@ def make_cell(value: object, column: str, screen: Screen, alone: bool, scores: b
 
 
 def _seen(text: str, screen: Screen) -> str:
-    """The text as it is drawn: one sign for a line's end where there is such a sign."""
+    """Return the text as drawn: with one sign for a line's end if the encoding has one."""
     if screen.unicode:
         text = text.translate(_SIGNS)
     return encodable(visible(text), screen)
@@ -142,7 +142,7 @@ def _ends_shown(text: str, screen: Screen) -> str:
 
 
 def _marked(text: str, spans: Sequence[Span], screen: Screen) -> Cell:
-    """The text from a little before the first mark on, as a cell; its beginning where that is near."""
+    """Return the text from a little before the first mark, as a cell; from its beginning if that is near."""
     first = max(0, spans[0][0] - LOOKED_AT // 2) if spans else 0
     stop = first + LOOKED_AT
     shown = screen.ellipsis if first else ""
@@ -183,7 +183,7 @@ def cut(cell: Cell, width: int, screen: Screen, from_left: bool = False) -> Cell
 
 
 def _from_mark(cell: Cell, width: int, mark: str) -> Cell:
-    """The cell without what comes long before its first mark, where that would be cut off otherwise."""
+    """Drop what precedes the cell's first mark by far, if the mark would be cut off otherwise."""
     if not cell.marks or cell_len(cell.text[: cell.marks[0][1]]) <= width - len(mark):
         return cell
     start = cell.marks[0][0]

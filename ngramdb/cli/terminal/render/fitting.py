@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT
 from ngramdb.cli.terminal.render.cells import TEXTS, Cell
 
-# Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
+# Columns of tokens' scores that are dropped first if space is short: rows are in the text's order.
 SPARE = ("sparse", "token_id", "position")
 # Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
 SPARE_OF_VERSIONS = ("current", "by", "tokens")
@@ -24,7 +24,7 @@ SMALLEST_FIELD = 12
 SMALLEST_CONTEXTS = 8
 # A document's text gets this share of the width before a field is shown, …
 TEXT_SHARE = 3
-# … and beside a match so many columns on either side before its position is shown.
+# … and columns on either side of a match that are kept before its position is shown.
 SMALLEST_CONTEXT = 20
 # Fields beside a match take this much of the room that contexts have beyond that, until a field is readable …
 READABLE_FIELD = 16
@@ -50,12 +50,12 @@ class Column:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has cells, and all of them are NULL."""
+        """True if it has cells, and all of them are NULL."""
         return bool(self.cells) and all(cell is None for cell in self.cells)
 
 
 def without_spare(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of a table of tokens; the least useful ones go where there is no room for all."""
+    """Return the columns of a table of tokens without the least useful ones, if not all fit."""
     kept = list(columns)
     for name in SPARE:
         if width is None or _smallest_total(list(kept)) <= width:
@@ -65,7 +65,7 @@ def without_spare(columns: list[Column], width: int | None) -> list[Column]:
 
 
 def without_spare_of_versions(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of a table of versions; where one would be cut, the least useful ones go."""
+    """Return the columns of a table of versions without the least useful ones, if one would be cut."""
     has_names = not any(column.name == NAMES_OF_VERSIONS and column.is_empty for column in columns)
     kept = list(columns)
     for name in (*(() if has_names else (NAMES_OF_VERSIONS,)), *SPARE_OF_VERSIONS):
@@ -76,7 +76,7 @@ def without_spare_of_versions(columns: list[Column], width: int | None) -> list[
 
 
 def without_empty(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of documents; where a text would be cut, fields that none of them has go first."""
+    """Return the columns of documents without empty fields, if a text would be cut otherwise."""
     if width is None or overhead(len(columns)) + sum(column.natural for column in columns) <= width:
         return columns
     return [column for column in columns if column.name in DOCUMENT or not column.is_empty]

@@ -72,7 +72,7 @@ def _is_numeric(column: tuple[object, ...]) -> bool:
 
 
 def write_html(result: Tabular, screen: Screen) -> None:
-    """Write the result as a table of its own, a row a line, streamed."""
+    """Write the result as a table of its own, one row per line, streamed."""
     head = "".join(f"<th>{escape(name)}</th>" for name in result.columns)
     screen.write(f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n")
     concordance = {LEFT, MATCH, RIGHT} <= set(result.columns)
@@ -96,7 +96,7 @@ def _html_cell(value: object, part: str) -> str:
 
 
 def write_json(result: Tabular, screen: Screen) -> None:
-    """Write the result as one JSON array with an object per row, a row a line."""
+    """Write the result as one JSON array with an object per row, one row per line."""
     separator = "["
     for line in _objects(result, screen):
         screen.write(separator + line)

@@ -2,7 +2,7 @@
 
 Numbers are in full and to the right, texts cut to one line, columns that do not fit left out in the middle.
 
-At a terminal at most `screen.n_rows` rows are drawn and the last line says how many there are; in a file or a
+At a terminal at most `screen.n_rows` rows are drawn and the last line has their total; in a file or a
 pipe every row and every cell is written in full. Widths are decided here (`fit`), drawing is rich's.
 """
 
@@ -42,7 +42,7 @@ NARROWEST_PROSE = 24
 
 
 def write_table(result: Tabular, screen: Screen) -> None:
-    """Draw the result as a table, and its footer where a person is looking."""
+    """Draw the result as a table, and its footer at a terminal."""
     if result.columns == ("plan",):
         _write_plan(result, screen)
         return
@@ -80,12 +80,12 @@ def write_table(result: Tabular, screen: Screen) -> None:
 
 
 def _of(noun: str, n: int, n_shown: int, n_empty: int = 0) -> str:
-    """How many there are and, where it is fewer, how many are drawn: '100,000 rows (40 shown)'."""
+    """Return the number and, if fewer are drawn, how many: '100,000 rows (40 shown)'."""
     empty = f", {n_empty:,} with NULL only" if n_empty else ""
     return human.count(n, noun) + (f" ({n_shown:,} shown{empty})" if n_shown < n else "")
 
 
-# What a plan's tree is drawn with, for an encoding without box characters.
+# Replacements in a plan's tree for an encoding without box characters.
 _ASCII_TREE = str.maketrans({"│": "|", "├": "|", "└": "`", "─": "-", "…": "."})
 
 
@@ -100,7 +100,7 @@ def _write_plan(result: Tabular, screen: Screen) -> None:
 def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]], int]:
     """The rows to draw and the number of all rows.
 
-    Where it is not known, the rest is counted without being kept.
+    If the number is unknown, the rest is counted without being kept.
     """
     rows: Iterator[tuple[Any, ...]] = iter(result)
     if not screen.is_terminal:
