@@ -69,7 +69,7 @@ def test_once_sends_an_answer_into_a_command(shell: Shell, tmp_path: Path) -> No
 
 
 def test_once_needs_a_command_behind_its_bar(shell: Shell) -> None:
-    with pytest.raises(InvalidArgument, match="after . is missing"):
+    with pytest.raises(InvalidArgument, match=r"after \| is missing"):
         run_text(shell, '.once |\nCOUNT "the";')
     with pytest.raises(InvalidArgument, match=r"write \.once"):
         run_text(shell, ".output '|sort'")
