@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.conditions.edge_spellings import spellings_of
+from ngramdb.conditions.longest_matches import longest_matches
 from ngramdb.conditions.position_set import PlaceSet
 from ngramdb.interruptible_sort import each_once
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
@@ -52,8 +53,10 @@ CHUNK_TOKENS = 1 << 18
 INVERTED_COST = 4.0
 # Longer n-grams are not looked up among the documents': each is copied for that.
 LONGEST_INVERTED = 64
-# Neighbouring n-grams that are looked up as one sequence of tokens: at first, and if one of them is likely to
-# occur; the latter is a power of two.
+# Longer n-grams are not looked up by halves of blocks: their tokens overlap, and each would be read n times.
+LONGEST_HALVED = 64
+# Neighbouring n-grams that are looked up as one sequence of tokens: at first (at least n), and if one of them
+# is likely to occur; the latter is a power of two.
 LARGE_BLOCK = 128
 BLOCK = 16
 
@@ -70,11 +73,16 @@ class Span:
     other_doc_id: int
 
 
-def marked_ngrams(flat: Ids, offsets: Offsets, marks: Marks, n: int) -> SharedNgrams:
-    """The n-grams of documents that begin at the marked tokens; of a document below n tokens, all of it."""
+def marked_ngrams(flat: Ids, offsets: Offsets, marks: Marks, n: int) -> Iterator[SharedNgrams]:
+    """Yield, in pieces, the n-grams that begin at the marked tokens; of a document below n tokens, all of it.
+
+    Each piece has about CHUNK_TOKENS tokens, or one n-gram.
+    """
     starts = np.flatnonzero(marks)
     stops = offsets[np.searchsorted(offsets, starts, side="right")]
-    return _gathered(flat, starts, np.minimum(stops - starts, n))
+    lengths = np.minimum(stops - starts, n)
+    for first, last in _pieces(lengths):
+        yield _gathered(flat, starts[first:last], lengths[first:last])
 
 
 def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
@@ -132,7 +140,8 @@ def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
 
     Sequences of many n-grams are looked up first: if one occurs, so do all of its n-grams. In the others,
     each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
-    n-grams whose k-gram occurs are looked up, in blocks, then in halves of the blocks that do not occur.
+    n-grams whose k-gram occurs are looked up, in blocks, then in halves of the blocks that do not occur; long
+    n-grams by the longest matches of the text around them. Cost: linear in the tokens, whatever n is.
     """
     marks = np.zeros(len(flat), dtype=np.bool_)
 
@@ -142,8 +151,11 @@ def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
         marks[_numbers_in(starts[holds], sizes[holds])] = True
         return starts[~holds], sizes[~holds]
 
-    starts, sizes = look_up(*_cut(*_windows_in(flat, offsets, n), LARGE_BLOCK))
+    starts, sizes = look_up(*_cut(*_windows_in(flat, offsets, n), max(LARGE_BLOCK, n)))
     starts, sizes = _likely(flat, starts, sizes, other, n)
+    if n > LONGEST_HALVED:
+        marks[_matched(flat, starts, sizes, other, n)] = True
+        return marks
     size = BLOCK
     while len(starts):
         starts, sizes = look_up(*_cut(starts, sizes, size))
@@ -175,6 +187,14 @@ def _likely(flat: Ids, starts: Ids, sizes: Ids, other: Corpus, n: int) -> tuple[
     is_first, is_last = np.ones((2, len(begins)), dtype=np.bool_)
     is_first[1:] = is_last[:-1] = begins[1:] != ends[:-1]
     return begins[is_first], (ends[is_last] - begins[is_first])
+
+
+def _matched(flat: Ids, starts: Ids, sizes: Ids, other: Corpus, n: int) -> Ids:
+    """Return the places of these ranges at which n-grams begin that the other corpus has."""
+    ids, bounds = _gathered(flat, starts, sizes + (n - 1))
+    matched, _ = longest_matches(other.index, ids, bounds)
+    ends = _numbers_in(bounds[:-1] + np.arange(len(starts)) + n, sizes)
+    return _numbers_in(starts, sizes)[matched[ends] >= n]
 
 
 def _cut(starts: Ids, sizes: Ids, most: int) -> tuple[Ids, Ids]:
@@ -258,7 +278,7 @@ class Overlap:
         for chunk, lengths in token_chunks(self._segment, docs):
             marks, offsets = self._marks(chunk, lengths, docs)
             flat = np.concatenate([self._segment.document(i).astype(np.int64) for i in chunk.tolist()])
-            yield marked_ngrams(self._translated(flat), offsets, marks, self._n)
+            yield from marked_ngrams(self._translated(flat), offsets, marks, self._n)
             yield _joined(self._spelled(ids) for ids in self._documents(chunk[lengths < self._n]))
         index = self._segment.index
         yield _joined(
@@ -398,13 +418,17 @@ def token_chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[n
     """The documents in pieces of about CHUNK_TOKENS, with their lengths."""
     starts, stops = segment.index.document_bounds(docs)
     lengths = stops.astype(np.int64) - starts.astype(np.int64)
-    cuts = np.searchsorted(
-        np.cumsum(lengths), np.arange(0, int(lengths.sum()) + 1, CHUNK_TOKENS), side="right"
-    )
-    bounds = np.unique(np.concatenate([[0], cuts, [len(docs)]]))
-    for first, last in pairwise(bounds.tolist()):
-        interrupts.check()
+    for first, last in _pieces(lengths):
         yield docs[first:last], lengths[first:last]
+
+
+def _pieces(lengths: Ids) -> Iterator[tuple[int, int]]:
+    """Yield ranges of sequences of these lengths, about CHUNK_TOKENS tokens each, with interrupt checks."""
+    ends = np.cumsum(lengths)
+    cuts = np.searchsorted(ends, np.arange(0, int(lengths.sum()) + 1, CHUNK_TOKENS), side="right")
+    for first, last in pairwise(np.unique(np.concatenate([[0], cuts, [len(lengths)]])).tolist()):
+        interrupts.check()
+        yield first, last
 
 
 @dataclass(frozen=True)
@@ -454,6 +478,7 @@ def _packed(windows: Ids) -> tuple[Ids, Offsets]:
 
 def first_document(other: Corpus, ids: Ids) -> int:
     """The first document of a corpus, in its order, that has the n-gram and was not removed; -1 for none."""
+    interrupts.check()
     for i, segment in enumerate(other.segments):
         docs = np.setdiff1d(segment.index.docs_containing(ids), other.removed(i), assume_unique=True)
         if len(docs):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ngramdb
+from ngramdb.conditions.overlap_field import CHUNK_TOKENS
 from ngramdb.errors import QueryCancelled, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 
@@ -224,3 +227,13 @@ def test_polls_while_long_ngrams_are_compared_with_the_text() -> None:
         least = n_tokens * (n_tokens // 64) // 2**19
         n = n_polls(lambda: db.execute("COUNT ? AND NOT ? WITHIN 5 TOKENS", [text, text]).fetchall())
         assert n >= least
+
+
+def test_polls_while_items_with_long_ngrams_are_counted(tmp_path: Path) -> None:
+    n_tokens, n = 6000, 2000
+    (tmp_path / "items.jsonl").write_text(json.dumps({"ids": [0] * n_tokens}))
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([[0] * n_tokens])
+        run = partial(corpus.decontaminate, tmp_path / "items.jsonl", n=n, dry_run=True)
+        assert n_polls(run) >= (n_tokens - n) * n // CHUNK_TOKENS

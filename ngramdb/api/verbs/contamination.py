@@ -237,7 +237,7 @@ class EvaluationSet:
             yield from self._overlap(corpus, segment).shared(docs)
             return
         for ids, offsets, marks in self._folded_marks(segment, docs):
-            yield marked_ngrams(ids, offsets, marks, self.by.n)
+            yield from marked_ngrams(ids, offsets, marks, self.by.n)
 
     def _folded_marks(
         self, segment: Segment, docs: Docs

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb import interrupts
+from ngramdb.conditions import longest_matches as matching
 from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.results.result import ColumnType, Result, Row
@@ -54,13 +55,8 @@ class Spans(NamedTuple):
 
 def longest_matches(index: Index, ids: IntArray) -> Matches:
     """The longest match that ends at each position. Cost: about a microsecond a token and segment."""
-    n = len(ids)
-    # An unknown token after the text: what is asked about a token is the context before it.
-    longer = np.append(ids, np.int64(-1))
-    offsets = np.array([0, n + 1], dtype=np.int64)
-    _, counts, effective_n, _ = index.score(longer, offsets, True, 0)
-    starts = np.arange(n + 1, dtype=np.int64) - (effective_n.astype(np.int64) - 1)
-    return Matches(starts, counts)
+    lengths, counts = matching.longest_matches(index, ids, np.array([0, len(ids)], dtype=np.int64))
+    return Matches(np.arange(len(ids) + 1, dtype=np.int64) - lengths, counts)
 
 
 def match_ends(found: Matches) -> IntArray:

@@ -40,9 +40,10 @@ def open_views(db, documents, others):
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 8, 13])
-@pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
-def test_shares_equal_brute_force(monkeypatch, n, inverted_cost):
+@pytest.mark.parametrize(("inverted_cost", "longest_halved"), [(0.0, 64), (1e9, 64), (1e9, 0)])
+def test_shares_equal_brute_force(monkeypatch, n, inverted_cost, longest_halved):
     monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
+    monkeypatch.setattr(overlap_field, "LONGEST_HALVED", longest_halved)
     monkeypatch.setattr(overlap_field, "CHUNK_TOKENS", 50)
     documents, others = corpora(n)
     with ngramdb.connect() as db:
@@ -135,6 +136,22 @@ def test_one_lookup_tells_about_many_ngrams(monkeypatch, n_looked_up, copied, mo
         every = np.zeros(1, dtype=np.uint32)
         assert Overlap(view, view.segments[0], others, 13).shares(every).tolist() == [float(copied)]
     assert n_looked_up[0] <= most
+
+
+@pytest.mark.parametrize("n_other", [19_999, 4_999, 100])
+@pytest.mark.parametrize("n", [65, 1000, 5000])
+def test_work_is_linear_in_the_tokens_however_long_ngrams_are(monkeypatch, n, n_other):
+    """Repetitions are the hard case: every part of an n-gram that does not occur itself may occur."""
+    n_tokens, read = 20_000, []
+    gathered = overlap_field._gathered
+    monkeypatch.setattr(
+        overlap_field, "_gathered", lambda *given: read.append(given[2].sum()) or gathered(*given)
+    )
+    with ngramdb.connect() as db:
+        view, other = open_views(db, [[0] * n_tokens], [[0] * n_other])
+        found = Overlap(view, view.segments[0], other, n).shares(np.zeros(1, dtype=np.uint32))
+    assert found.tolist() == [float(n <= n_other)]
+    assert sum(read) <= 8 * n_tokens
 
 
 def test_delete_and_returning_compare_documents_once(monkeypatch):
