@@ -15,7 +15,7 @@ from ngramdb.language.literals import Fault
 # Maximum nesting depth of operators (AND, OR, NOT). Parentheses alone, and an AND in an AND,
 # do not count. Later stages walk conditions by recursion, with a few frames a level, inside Python's
 # default limit of 1,000.
-MAX_CONDITION_DEPTH = 100
+MAX_DEPTH = 100
 
 # The label of two clauses of SCORE, of which one can be given.
 UNIT = "SENTENCE or DOCUMENT"
@@ -167,12 +167,21 @@ def operands_of(children: Sequence[Nested | Lexeme], kind: type[ast.And] | type[
 
 def limited(nested: Nested) -> Nested:
     """The same condition; Fault where operators are nested too deeply."""
-    if nested.depth > MAX_CONDITION_DEPTH:
-        message = (
-            f"the condition is nested too deeply: at most {MAX_CONDITION_DEPTH} operators inside one another"
-        )
+    if nested.depth > MAX_DEPTH:
+        message = f"the condition is nested too deeply: at most {MAX_DEPTH} operators inside one another"
         raise Fault(message, nested.start, nested.stop)
     return nested
+
+
+def compound(kind: Callable[..., Made], children: Sequence[Any], *values: Any, **named: Any) -> Made:
+    """Return a pattern made of those among its rule's parts; Fault if patterns are nested too deeply."""
+    depth = 1 + max(getattr(node_of(child), "depth", 0) for child in children)
+    if depth > MAX_DEPTH:
+        message = (
+            f"the pattern is nested too deeply: at most {MAX_DEPTH} groups and sequences inside one another"
+        )
+        raise Fault(message, start_of(children[0]), stop_of(children[-1]))
+    return kind(*values, **named, depth=depth, span=span_of(children))
 
 
 def name_of(children: Sequence[Any]) -> ast.Name:
@@ -295,11 +304,11 @@ class ConditionRules:
             gaps.append(between)
             between = None
         kind: Any = ast.Gapped if None not in gaps and all(map(_is_ngram, parts)) else ast.Sequence
-        found: ast.Gapped | ast.Sequence = kind(tuple(parts), tuple(gaps), span=span_of(children))
+        found: ast.Gapped | ast.Sequence = compound(kind, children, tuple(parts), tuple(gaps))
         return found
 
     def repeated(self, children: list[Any]) -> ast.Repeated:
-        return ast.Repeated(node_of(children[0]), children[1].node, span=span_of(children))
+        return compound(ast.Repeated, children, node_of(children[0]), children[1].node)
 
     def any_token(self, children: list[Any]) -> ast.AnyToken:
         return ast.AnyToken(span=span_of(children))
@@ -315,20 +324,21 @@ class ConditionRules:
         if len(alternatives) == 1:
             # Parentheses alone change nothing; the place is what is inside them.
             return alternatives[0]
-        return ast.Group(alternatives, span=span_of(children))
+        return compound(ast.Group, children, alternatives)
 
     def matching(self, children: list[Any]) -> ast.Matching:
         clauses = clauses_of(children)
         inner = node_of(children[0])
         if isinstance(inner, (ast.Gapped, ast.Sequence, ast.Repeated)):
-            inner = ast.Group((inner,), span=inner.span)
-        return ast.Matching(
+            inner = compound(ast.Group, [inner], (inner,))
+        return compound(
+            ast.Matching,
+            [inner, *children[1:]],
             ngram=inner,
             text=clauses.get("MATCH"),
             ignore_case="IGNORE CASE" in clauses,
             ignore_diacritics="IGNORE DIACRITICS" in clauses,
             prefix="PREFIX" in clauses,
-            span=span_of(children),
         )
 
     def matching_what(self, children: list[Any]) -> Clause:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from ngramdb.language.ast.base import Ngram, Node, Parameter, Text, TokenIds
 from ngramdb.late_dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compound(Node):
+    """A pattern made of others; `depth` of them are inside one another, itself included."""
+
+    depth: int = field(default=1, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -26,14 +35,14 @@ class SentenceEdge(Node):
 
 
 @dataclass(frozen=True)
-class Group(Node):
+class Group(Compound):
     """`("a" | "b")`: one of several patterns; a single one in parentheses, too."""
 
     alternatives: tuple[Pattern, ...]
 
 
 @dataclass(frozen=True)
-class Matching(Node):
+class Matching(Compound):
     """A part of a pattern and how it is matched.
 
     MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None); IGNORE CASE or DIACRITICS; PREFIX.
@@ -55,7 +64,7 @@ class Bounds(Node):
 
 
 @dataclass(frozen=True)
-class Repeated(Node):
+class Repeated(Compound):
     """`"very"{1,3}`: a part, several times one after the other."""
 
     part: Part
@@ -71,7 +80,7 @@ class Gap(Node):
 
 
 @dataclass(frozen=True)
-class Gapped(Node):
+class Gapped(Compound):
     """`"a" [1..3] "b"`: n-grams with gaps between them, one gap fewer than n-grams."""
 
     parts: tuple[Ngram | Matching, ...]
@@ -79,7 +88,7 @@ class Gapped(Node):
 
 
 @dataclass(frozen=True)
-class Sequence(Node):
+class Sequence(Compound):
     """`"a" * /b+/ [1..3] "c"`: parts one after the other, or with a gap; one gap fewer than parts."""
 
     parts: tuple[Element, ...]

@@ -9,6 +9,7 @@ import timeit
 from collections.abc import Iterator
 
 import pytest
+from nested_patterns import LEVELS
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, parser, syntax
@@ -39,8 +40,8 @@ from ngramdb.language.ast import (
     Within,
 )
 from ngramdb.language.highlight import lex
-from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
-from ngramdb.language.parts import MAX_CONDITION_DEPTH
+from ngramdb.language.parser import parse, parse_condition, parse_model, parse_pattern, parse_statement
+from ngramdb.language.parts import MAX_DEPTH
 from ngramdb.language.scanner import scan
 
 
@@ -617,10 +618,21 @@ def test_operators_nested_too_deeply_are_refused_by_name(text: str) -> None:
 
 
 def test_operators_may_be_nested_up_to_the_limit() -> None:
-    condition = parse_condition("NOT " * MAX_CONDITION_DEPTH + '"a"')
-    assert sum(isinstance(node, Not) for node in nodes(condition)) == MAX_CONDITION_DEPTH
+    condition = parse_condition("NOT " * MAX_DEPTH + '"a"')
+    assert sum(isinstance(node, Not) for node in nodes(condition)) == MAX_DEPTH
     with pytest.raises(ParseError):
-        parse_condition("NOT " * (MAX_CONDITION_DEPTH + 1) + '"a"')
+        parse_condition("NOT " * (MAX_DEPTH + 1) + '"a"')
+
+
+@pytest.mark.parametrize(("opening", "closing", "size"), LEVELS)
+def test_patterns_may_be_nested_up_to_the_limit(opening: str, closing: str, size: int) -> None:
+    def nested(n: int) -> str:
+        return opening * n + '"a"' + closing * n
+
+    assert parse_pattern(nested(MAX_DEPTH // size)).depth in range(MAX_DEPTH - size, MAX_DEPTH + 1)
+    for n in (MAX_DEPTH + 1, 3000):
+        with pytest.raises(ParseError, match="the pattern is nested too deeply: at most 100"):
+            parse_pattern(nested(n))
 
 
 @pytest.mark.parametrize("text", ["(" * 10_000, "(" * 10_000 + '"a"', "NOT " * 10_000, ")" * 10_000])

@@ -1,0 +1,12 @@
+"""Patterns that can be nested inside one another."""
+
+#: What opens and closes one more level of a pattern, and how many patterns inside one another it adds.
+LEVELS = [
+    ("(", "){1,1}", 1),
+    ("(", '){0,1} "a"', 2),
+    ("(", ' | "a")', 1),
+    ("(", ' [0..2] "a")', 1),
+    ("(", " *)", 1),
+    ("(", ") IGNORE CASE", 1),
+    ("(", ' "a") IGNORE CASE', 3),
+]
