@@ -20,13 +20,17 @@ REMEMBERED = 256
 class Pattern:
     """A pattern of the query language, for verbs that take an n-gram; made by `ngramdb.pattern`.
 
-    `text` is what a statement would have, the values of parameters written out.
+    `text` is what a statement would have, the values of parameters written out. `given` is the original text
+    with the values of its parameters, or None if it has none: no text stands for the id of an unknown word.
     """
 
-    __slots__ = ("_tree", "text")
+    __slots__ = ("_tree", "given", "text")
 
-    def __init__(self, text: str, tree: ast.Pattern) -> None:
+    def __init__(
+        self, text: str, tree: ast.Pattern, given: tuple[str, ParameterValues] | None = None
+    ) -> None:
         self.text = text
+        self.given = given
         self._tree = tree
 
     @property
@@ -44,7 +48,7 @@ class Pattern:
         return hash(self._tree)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pattern, (self.text, self._tree)
+        return Pattern, (self.text, self._tree, self.given)
 
 
 def pattern(text: str, params: ParameterValues = None) -> Pattern:
@@ -72,7 +76,8 @@ def pattern(text: str, params: ParameterValues = None) -> Pattern:
         raise InvalidArgument(f"a pattern is text, not {text!r}")
     tree = _parsed(text)
     values = Parameters((tree,), params, text)
-    return Pattern(_written(text, tree, values), _filled(tree, values))
+    given = None if params is None else (text, params)
+    return Pattern(_written(text, tree, values), _filled(tree, values), given)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -125,7 +125,7 @@ class RemoteConnection(HasErrors):
         finally:
             self._local.deadline = before
 
-    def seconds_left(self) -> dict[str, float]:
+    def _seconds_left(self) -> dict[str, float]:
         """Return the parameter `timeout` of a request. Raises TimeoutExceeded when no time is left."""
         deadline = getattr(self._local, "deadline", None)
         if deadline is None:
@@ -198,7 +198,7 @@ class RemoteConnection(HasErrors):
         """
         if progress is not None:
             raise NotSupportedError(f"progress: {NO_PROGRESS}")
-        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS, **self.seconds_left()}
+        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS, **self._seconds_left()}
         if params is not None:
             is_named = isinstance(params, Mapping)
             asked["params"] = dict(params) if is_named else list(params)
@@ -260,6 +260,9 @@ class RemoteCorpus(_Verbs):
         self._connection = connection
         self._database = database
         self._conditions = conditions
+        self._told: frozenset[tuple[str, str]] = (
+            frozenset()
+        )  # warnings about the conditions, as `where` gave them
 
     def __repr__(self) -> str:
         return f"<ngramdb.RemoteCorpus {self.name} of {self._connection!r}>"
@@ -267,11 +270,18 @@ class RemoteCorpus(_Verbs):
     n_documents = property(lambda self: self._asked("n_documents", {}))
     n_tokens = property(lambda self: self._asked("n_tokens", {}))
 
-    def where(self, condition: str, *, params: ParameterValues = None) -> RemoteCorpus:
+    def where(self, condition: str | None, *, params: ParameterValues = None) -> RemoteCorpus:
         """The documents that meet a condition, as a corpus for reading: as `Corpus.where`."""
+        if condition is None and params is None:
+            return self
         conditions = (*self._conditions, [condition, wire.sent(params)])
         part = RemoteCorpus(self._connection, self.name, self._database, conditions)
-        _ = part.n_documents  # an error of the condition is raised here, and not by the first verb
+        part._told = self._told
+        told: list[tuple[str, str]] = []
+        with python_warnings.collected(told):
+            _ = part.n_documents  # an error of the condition is raised here, and not by the first verb
+        part._told |= frozenset(told)
+        _warn(told)
         return part
 
     def stream(self, *args: Any, **named: Any) -> Iterator[str]:
@@ -284,11 +294,10 @@ class RemoteCorpus(_Verbs):
         """What the server's corpus answers."""
         target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
         values = {name: self._sent(name, value) for name, value in arguments.items()}
-        limits = self._connection.seconds_left()
+        limits = self._connection._seconds_left()
         body = {"arguments": values, "where": list(self._conditions), **limits}
         first = self._connection.asked(target, body)
-        for message, category in first["warnings"]:
-            python_warnings.warn([Caution(message, getattr(errors, category))])
+        _warn(said for said in map(tuple, first["warnings"]) if said not in self._told)
         if "columns" not in first:
             return wire.received(first["value"])
         return _result(first, lambda offset: self._connection.asked(target, {**body, "offset": offset}))
@@ -303,6 +312,11 @@ class RemoteCorpus(_Verbs):
         if callable(value):
             raise NotSupportedError(f"{name}: {NO_PROGRESS}")
         return wire.sent(value)
+
+
+def _warn(said: Iterable[tuple[str, str]]) -> None:
+    """Warn the caller with the messages of a server, each with the name of its category."""
+    python_warnings.warn(Caution(message, getattr(errors, category)) for message, category in said)
 
 
 def _verb(name: str) -> Callable[..., Any]:

@@ -123,7 +123,8 @@ def sent(value: Any) -> Any:
     if array is not None and (array is value or (array.ndim == 1 and array.dtype.kind in "iub")):
         return _sent_array(array)
     if isinstance(value, patterns.Pattern):
-        return {"kind": "pattern", "text": value.text}
+        given = {} if value.given is None else {"given": [sent(part) for part in value.given]}
+        return {"kind": "pattern", "text": value.text, **given}
     if isinstance(value, ModelSpec):
         return str(value)
     if isinstance(value, tuple):
@@ -163,7 +164,9 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
             return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value["text"]]
         if corpus_named is not None:
             if kind == "pattern":
-                return patterns.pattern(value["text"])
+                # Older clients send the text alone.
+                text, params = received(value.get("given", [value["text"], None]))
+                return patterns.pattern(text, params)
             if kind == "corpus" and isinstance(value["name"], str):
                 return corpus_named(value["name"])
         elif kind in CLASSES:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from nested_patterns import LEVELS
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, ParseError, PhraseWarning, PlanError
+from ngramdb.language.parts import MAX_DEPTH
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +119,33 @@ def test_words_in_lower_case_are_words() -> None:
 def test_a_side_of_a_window_is_a_number(corpus: ngramdb.Corpus, window: Any) -> None:
     with pytest.raises(ngramdb.InvalidArgument, match="window is a whole number"):
         corpus.collocates("flies", window=window)
+
+
+@pytest.mark.parametrize(("opening", "closing", "size"), LEVELS)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COUNT {}",
+        "KWIC {}",
+        "COUNT DOCS WHERE COUNT({}) > 1 AND NOT {}",
+        "EXPLAIN COUNT {} GROUP BY FORM",
+        "COLLOCATES OF {}",
+        "DISPERSION OF {}",
+        "NGRAMS 2 CONTAINING {}",
+    ],
+)
+def test_patterns_nested_up_to_the_limit_are_answered(
+    statement: str, opening: str, closing: str, size: int
+) -> None:
+    n = MAX_DEPTH // size
+    nested = opening * n + '"a"' + closing * n
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a a a"])
+        db.execute(statement.format(nested, nested)).fetchall()
+
+
+@pytest.mark.parametrize("params", [[[-1]], [[0, -1]], ["house"], None])
+def test_copies_have_the_original_text_and_parameters(params: Any) -> None:
+    made = ngramdb.pattern('? "a"' if params else '"a" *', params)
+    copied = pickle.loads(pickle.dumps(made))
+    assert (copied, copied.text, copied.given) == (made, made.text, made.given)

@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,11 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("count", ([1, 2],), {}),
     ("count", ("FLIES",), {"ignore_case": True}),
     ("count", (ngramdb.pattern("? * /an?/ -- any", ["flies"]),), {}),
+    *[
+        (verb, (ngramdb.pattern("? * ?", [[-1], [2]]),), {})
+        for verb in ("count", "kwic", "occurrences", "collocates", "dispersion")
+    ],
+    ("count", (ngramdb.pattern(":a :b", {"a": np.array([0, -1]), "b": "flies"}),), {}),
     ("count", (ngramdb.pattern('("FLIES" | "time") *'),), {"ignore_case": True}),
     ("collocates", (ngramdb.pattern("/fl.*/"),), {"window": 2}),
     ("count", ("flies",), {"where": "year > ?", "params": [1962]}),
@@ -118,13 +124,6 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("count", (pa.array([1, 2]),), {}),
     ("count_many", (pa.array(["flies", "never"]),), {}),
     ("counts", (pd.Series(["flies", "never"]),), {}),
-    *(
-        (verb, ((made([1, 2, 1]), made([0, 2, 3])),), {})
-        for verb in ("count_many", "dist_many", "score_many")
-        for made in ARRAYS.values()
-    ),
-    *(("prob_many", (["flies", [0, 1]], made([2, 2])), {}) for made in ARRAYS.values()),
-    *(("perplexity", ([made([1, 2])],), {}) for made in ARRAYS.values()),
     ("counts", (["flies", "time"],), {"group_by": ["kind"], "per_million": True}),
     ("occurrences", ("flies",), {"where": "kind = ?", "params": ["joke"]}),
     ("document", (2,), {}),
@@ -172,7 +171,20 @@ def again(given: tuple[Any, ...]) -> tuple[Any, ...]:
 @pytest.mark.filterwarnings("ignore::ngramdb.PhraseWarning")
 @pytest.mark.parametrize(("verb", "given", "named"), VERBS, ids=[verb for verb, _, _ in VERBS])
 def test_verbs_answer_as_they_do_here(folder: Path, address: str, verb: str, given: Any, named: Any) -> None:
-    given = again(given)
+    check_alike(folder, address, verb, again(given), named)
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_of_any_kind_are_sent(folder: Path, address: str, kind: str) -> None:
+    made = ARRAYS[kind]
+    for verb in ("count_many", "dist_many", "score_many"):
+        check_alike(folder, address, verb, ((made([1, 2, 1]), made([0, 2, 3])),), {})
+    check_alike(folder, address, "prob_many", (["flies", [0, 1]], made([2, 2])), {})
+    check_alike(folder, address, "perplexity", ([made([1, 2])],), {})
+
+
+def check_alike(folder: Path, address: str, verb: str, given: Any, named: Any) -> None:
+    """Assert that a verb has the same answer from the service and from the database, whole and in part."""
     with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
         corpora = here.corpus("sayings"), there.corpus("sayings")
         # By repr: what is no number is not equal to itself.
@@ -261,7 +273,7 @@ def test_a_connection_has_the_names_of_a_local_one(folder: Path, address: str) -
 
 def test_what_is_said_here_is_said_there(address: str) -> None:
     corpus = ngramdb.connect(address, token="sesame").corpus("sayings")
-    with pytest.warns(ngramdb.PhraseWarning, match="a gap stands for tokens"):
+    with pytest.warns(ngramdb.PhraseWarning, match="a gap, .*, stands for several"):
         assert corpus.count("time * like") == 0
     with pytest.raises(ngramdb.InvalidArgument, match="at least 1"):
         corpus.ngrams(0)
@@ -276,6 +288,25 @@ def test_what_is_said_here_is_said_there(address: str) -> None:
     letters = ngramdb.connect(address, token="sesame").corpus("letters")
     with pytest.raises(ngramdb.BindError):
         corpus.keywords(against=letters)  # other tokens: refused there as here
+
+
+def test_a_condition_is_warned_of_once(folder: Path, address: str) -> None:
+    def n_warnings(db: Any) -> int:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            part = db.corpus("sayings").where('"like *" OR "banana"')
+            assert (part.count("flies"), part.n_documents, part.n_tokens) == (1, 1, 5)
+        return len([one for one in found if one.category is ngramdb.PhraseWarning])
+
+    with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
+        assert n_warnings(there) == n_warnings(here) == 1
+
+
+def test_no_condition_selects_all_documents(folder: Path, address: str) -> None:
+    with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
+        for db in (here, there):
+            corpus = db.corpus("sayings")
+            assert corpus.where(None).count("flies") == corpus.where(None).where(None).count("flies") == 4
 
 
 def test_statements_and_their_errors(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
