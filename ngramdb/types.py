@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.base import arguments
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.limits import MAX_TOKEN_ID
 
 # A word that is out of vocabulary.
@@ -73,9 +73,10 @@ def array_of(values: Any) -> NDArray[Any] | None:
     Raises
     ------
     InvalidArgument
-        The elements cannot be read, such as those of a tensor on a GPU.
+        The elements cannot be read, such as those of a tensor on a GPU, or some are masked.
     """
     if isinstance(values, np.ndarray):
+        refuse_masked(values, InvalidArgument, "the array")
         return values
     if isinstance(values, (list, tuple, np.generic, *_TEXTS)):
         return None
@@ -86,6 +87,12 @@ def array_of(values: Any) -> NDArray[Any] | None:
         return np.asarray(values) if is_direct else np.from_dlpack(values)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise InvalidArgument(f"cannot read the {type(values).__name__} as an array: {error}") from error
+
+
+def refuse_masked(values: NDArray[Any], kind: type[NgramdbError], what: str) -> None:
+    """Raise an error of this kind if elements of the array are masked, as in `numpy.ma`."""
+    if type(values) is not np.ndarray and np.ma.is_masked(values):
+        raise kind(f"{what} has masked elements; use array.compressed() or array.filled(value)")
 
 
 def many_token_ids(ngrams: list[Any]) -> tuple[Integers, Integers] | None:
@@ -133,8 +140,9 @@ def integers(values: Any, what: str) -> Integers:
     InvalidArgument
         Not integers in one dimension, or one of 2**63 and more; `what` names them.
     """
+    found = array_of(values)
     try:
-        array = np.asarray(values)
+        array = np.asarray(values if found is None else found)
     except ValueError:  # ragged nesting
         _nested(what)
     if array.ndim != 1:

@@ -189,7 +189,7 @@ class Corpus:
             return notebook.table((), (), [repr(self)])
         return described._repr_html_()
 
-    def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
+    def where(self, condition: str | None, *, params: ParameterValues = None) -> Corpus:
         """The documents that meet a condition, as a corpus for reading: every verb that asks works on it.
 
         Answers are those of a corpus into which only these documents were loaded, under every model. It
@@ -197,8 +197,8 @@ class Corpus:
 
         Parameters
         ----------
-        condition : str
-            What would stand after WHERE, with `?` or `:name` for `params`.
+        condition : str or None
+            What would stand after WHERE, with `?` or `:name` for `params`; None for all documents.
         params : sequence or mapping, optional
             Values of the condition's placeholders.
 
@@ -1155,7 +1155,7 @@ class Corpus:
             token is not None
             and bound.prob is not None
             and used.counted
-            and isinstance(context, (list, tuple, np.ndarray))
+            and type(context) in (list, tuple, np.ndarray)
         ):
             # The usual question goes to the kernel as it is: checks here would cost more than the answer.
             try:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ngramdb.errors import LoadError
 from ngramdb.ingest.streams import CONVERT
 from ngramdb.limits import MAX_TOKEN_ID, MAX_VALUE_DEPTH
+from ngramdb.types import refuse_masked
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5
@@ -168,6 +169,7 @@ def token_ids(values: object, field_name: str) -> TokenIds:
     Cost: O(n); arrays are copied once.
     """
     if isinstance(values, np.ndarray):
+        refuse_masked(values, LoadError, f"field {field_name!r}")
         return _ids_of_array(values, field_name)
     if not isinstance(values, (list, tuple)):
         raise LoadError(f"field {field_name!r} holds {describe(values)}, not a list of token ids")

@@ -125,3 +125,44 @@ def test_no_path_has_a_null_character(db, tmp_path, path):
     ):
         with pytest.raises(ngramdb.InvalidArgument, match=r"cannot be (a|the) path"):
             ask()
+
+
+MASKED = np.ma.array([0, 1], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: c.count(MASKED),
+        lambda c: c.count_many([MASKED]),
+        lambda c: c.count_many((MASKED, np.array([0, 2]))),
+        lambda c: c.count_many((np.array([0]), MASKED)),
+        lambda c: c.prob(1, MASKED),
+        lambda c: c.prob(MASKED, [1]),
+        lambda c: c.prob_many([MASKED], [1]),
+        lambda c: c.prob_many([[0], [1]], MASKED),
+        lambda c: c.dist(MASKED),
+        lambda c: c.dist_arrays(MASKED),
+        lambda c: c.score(MASKED),
+        lambda c: c.generate(MASKED),
+        lambda c: c.kwic(MASKED),
+        lambda c: c.trace(MASKED),
+        lambda c: c.match_lengths(MASKED),
+        lambda c: c.perplexity([MASKED]),
+        lambda c: c.append([MASKED]),
+        lambda c: c.append([{"ids": MASKED}]),
+        lambda c: c.append([(MASKED, {})]),
+        lambda c: c.language_model("kneser_ney").score(MASKED),
+        lambda c: c.tokenizer.decode(MASKED),
+        lambda c: ngramdb.pattern("? *", [MASKED]),
+    ],
+)
+def test_masked_elements_are_not_read(corpus: Any, ask: Any) -> None:
+    with pytest.raises((InvalidArgument, ngramdb.LoadError), match=r"masked elements; use array\.compressed"):
+        ask(corpus)
+
+
+def test_a_masked_array_without_masked_elements_is_an_array(corpus: Any) -> None:
+    ids = np.ma.array([0, 1], mask=False)
+    assert corpus.count(ids) == corpus.count([0, 1]) > 0
+    assert corpus.append([(ids, {})]).tokens == 2
