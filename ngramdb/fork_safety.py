@@ -40,6 +40,13 @@ def lock() -> threading.Lock:
     return made
 
 
+def rlock() -> Any:
+    """The same, for a thread that holds the lock to take it again."""
+    made = threading.RLock()
+    _locks.add(made)
+    return made
+
+
 def renew_in_children(renewed: Renewed) -> None:
     """Call an object's `renew` in each forked child, as long as the object is in use."""
     _renewed.add(renewed)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from ngramdb import fork_safety
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.interrupts import Interrupt, check, memory_errors, under
 
@@ -56,7 +57,8 @@ class Result:
     types : tuple, for each column int, float, bool, str, list, or dict for anything that JSON has; None where
         only the values show it
 
-    A result reads its snapshot: it stays valid whatever is committed, loaded or dropped meanwhile.
+    A result reads its snapshot: it stays valid whatever is committed, loaded or dropped meanwhile. If threads
+    share it, each row is returned to one of them.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Result:
         self.pieces: Iterator[str] | None = None
         # The places of a concordance's lines in the order of the text: an alternative to reading the rows.
         self.places: Iterator[TextPlace] | None = None
+        self._lock = fork_safety.rlock()  # held while rows are made or taken
         self._batches: Iterator[list[Row]] | None = iter(batches)
         self._buffer: list[Row] = []
         self._next = 0
@@ -122,7 +125,7 @@ class Result:
     # ---- reading ----------------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
-        """Make the next batch; False at the end. Raises when the result is closed, or ended early."""
+        """Make the next batch, with the lock held; False at the end. Raises if closed, or ended early."""
         if self._batches is None:
             raise ExecutionError(self._failure or "the result is closed")
         started = time.perf_counter()
@@ -154,12 +157,13 @@ class Result:
 
     def fetchone(self) -> Row | None:
         """The next row, or None after the last."""
-        while self._next >= len(self._buffer):
-            if not self._pull():
-                return None
-        row = self._buffer[self._next]
-        self._next += 1
-        return row
+        with self._lock:
+            while self._next >= len(self._buffer):
+                if not self._pull():
+                    return None
+            row = self._buffer[self._next]
+            self._next += 1
+            return row
 
     def _end(self) -> None:
         act, self._at_end = self._at_end, None
@@ -171,12 +175,13 @@ class Result:
     def fetchmany(self, size: int = BATCH_ROWS) -> list[Row]:
         """The next `size` rows, fewer at the end."""
         rows: list[Row] = []
-        while len(rows) < size:
-            if self._next >= len(self._buffer) and not self._pull():
-                break
-            taken = self._buffer[self._next : self._next + size - len(rows)]
-            self._next += len(taken)
-            rows.extend(taken)
+        with self._lock:
+            while len(rows) < size:
+                if self._next >= len(self._buffer) and not self._pull():
+                    break
+                taken = self._buffer[self._next : self._next + size - len(rows)]
+                self._next += len(taken)
+                rows.extend(taken)
         return rows
 
     @memory_errors()
@@ -199,9 +204,12 @@ class Result:
         return iter(lambda: self.fetchmany(n_rows), [])
 
     def _batches_as_made(self) -> Iterator[list[Row]]:
-        while self._next < len(self._buffer) or self._pull():
-            rows = self._buffer[self._next :]
-            self._next = len(self._buffer)
+        while True:
+            with self._lock:
+                if self._next >= len(self._buffer) and not self._pull():
+                    return
+                rows = self._buffer[self._next :]
+                self._next = len(self._buffer)
             if rows:
                 yield rows
 
@@ -211,12 +219,13 @@ class Result:
 
     def close(self) -> None:
         """Release rows that are not yet read; reading after this is an error. Closing twice is a no-op."""
-        batches, self._batches = self._batches, None
-        if batches is not None and hasattr(batches, "close"):
-            batches.close()
-        self._buffer, self._next = [], 0
-        del batches
-        self._end()
+        with self._lock:
+            batches, self._batches = self._batches, None
+            if batches is not None and hasattr(batches, "close"):
+                batches.close()
+            self._buffer, self._next = [], 0
+            del batches
+            self._end()
 
     def __enter__(self) -> Result:
         return self
@@ -235,24 +244,28 @@ class Result:
         ExecutionError
             The result is closed, or its rows cannot be made.
         """
-        while self._pull():
-            pass
-        return {
-            **self.__dict__,
-            "pieces": None,
-            "places": None,
-            "_at_end": None,
-            "_batches": None,
-            "_buffer": self._buffer[self._next :],
-            "_next": 0,
-        }
+        with self._lock:
+            while self._pull():
+                pass
+            return {
+                **self.__dict__,
+                "pieces": None,
+                "places": None,
+                "_at_end": None,
+                "_batches": None,
+                "_buffer": self._buffer[self._next :],
+                "_lock": None,
+                "_next": 0,
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _batches=iter(()))
+        self.__dict__.update(state, _batches=iter(()), _lock=fork_safety.rlock())
 
     def _require_rows(self) -> None:
         """Raise when there were rows, and all have been read: a table would show none."""
-        if self._n_made and self._next >= len(self._buffer) and not self._pull():
+        with self._lock:
+            all_read = self._n_made and self._next >= len(self._buffer) and not self._pull()
+        if all_read:
             raise ExecutionError(
                 f"all {self._n_made:,} rows of the result have been read, and rows can be read once: keep "
                 "the table that was made of them, or run the statement again"
@@ -299,9 +312,10 @@ class Result:
         self._require_rows()
         batches = self.batches(n_rows)
         # Those that settle the types are still to be read: who asks for a stream may want its schema alone.
-        while len(self._buffer) - self._next < n_rows and self._pull():
-            pass
-        first = self._buffer[self._next : self._next + n_rows]
+        with self._lock:
+            while len(self._buffer) - self._next < n_rows and self._pull():
+                pass
+            first = self._buffer[self._next : self._next + n_rows]
         return dataframes.record_batches(self.columns, self.types, first, batches, self.arrow_types)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -340,10 +354,13 @@ class Result:
         """The first rows and a line with their number; all of them are still to be read."""
         from ngramdb.executor.results import display
 
-        while self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():
-            pass
-        size = self._size() if self.columns else ""
-        return display.Preview(self.columns, self._head, size, self.n_rows, self.summary, self._remarks)
+        with self._lock:
+            while (
+                self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull()
+            ):
+                pass
+            size = self._size() if self.columns else ""
+            return display.Preview(self.columns, self._head, size, self.n_rows, self.summary, self._remarks)
 
     def _size(self) -> str:
         """How many rows there are, and how many of them are shown."""

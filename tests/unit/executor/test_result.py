@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from ngramdb.errors import ExecutionError
@@ -152,3 +157,29 @@ def test_elapsed_grows_with_the_rows_that_are_read():
     before = result.elapsed
     result.fetchall()
     assert before == 1.0 < result.elapsed
+
+
+def test_threads_that_share_a_result_get_each_row_once() -> None:
+    is_making, may_go_on = threading.Event(), threading.Event()
+
+    def batches() -> Iterator[list[tuple[int]]]:
+        for i in range(40):
+            is_making.set()
+            may_go_on.wait(60)
+            yield [(2 * i,), (2 * i + 1,)]
+
+    result = Result(("a",), batches())
+    ways = [
+        lambda: list(result),
+        lambda: [row for rows in iter(lambda: result.fetchmany(3), []) for row in rows],
+        lambda: [row for rows in result.batches() for row in rows],
+        lambda: result.fetchall(),
+    ]
+    with ThreadPoolExecutor(len(ways)) as pool:
+        futures = [pool.submit(ways[0])]
+        is_making.wait(60)
+        futures += [pool.submit(way) for way in ways[1:]]
+        time.sleep(0.05)  # they wait for the first
+        may_go_on.set()
+        found = [row for future in futures for row in future.result()]
+    assert sorted(found) == [(i,) for i in range(80)]
