@@ -166,6 +166,14 @@ def glued(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
     return result
 
 
+def utf8(argument: str) -> str:
+    """Return an argument that is text: its bytes are UTF-8, even in a locale of another encoding.
+
+    Paths stay as they are: the system gets the bytes that it gave.
+    """
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
 def positive(text: str) -> int:
     """An argument that counts something: a whole number of at least 1; `_` and `,` may group the digits."""
     return _whole(text, 1)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ngramdb.cli.commands.sharing import add_lock_timeout, in_own_words, quoted, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser
+from ngramdb.cli.common import OK, add_common_flags, command_parser, utf8
 from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
@@ -21,7 +21,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("analyze", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
-    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
     parser.add_argument(
         "--order",
         type=int,

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import connect
 from ngramdb.cli.commands.sharing import in_own_words, quoted
-from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, say
+from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, say, utf8
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
 
@@ -21,7 +21,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("check", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
-    parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    parser.add_argument("corpus", metavar="CORPUS", type=utf8, nargs="?", help="one corpus instead of all")
     parser.add_argument(
         "--format", choices=MODES, help="how problems look; table at a terminal, tsv elsewhere"
     )

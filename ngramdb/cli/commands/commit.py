@@ -7,7 +7,7 @@ import argparse
 from ngramdb.api import collected
 from ngramdb.cli.commands.load import committed
 from ngramdb.cli.commands.sharing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
+from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes, utf8
 from ngramdb.cli.shell.progress_wait import Waiting
 
 DESCRIPTION = """\
@@ -22,7 +22,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("commit", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
-    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
     parser.add_argument("out", metavar="OUT", nargs="+", help="the folder of the parts, or several")
     add_lock_timeout(parser)
     add_common_flags(parser)

@@ -14,7 +14,7 @@ from ngramdb.api.verbs.decontaminating import (
     SetOverlap,
 )
 from ngramdb.cli.commands.sharing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, positive, say
+from ngramdb.cli.common import OK, add_common_flags, command_parser, positive, say, utf8
 from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, render
@@ -39,7 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command_parser("decontaminate", DESCRIPTION, EPILOG)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
-    add("corpus", metavar="CORPUS", help="the corpus's name")
+    add("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
     add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
     add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
     add("--input", choices=READ, help="how the files are read, whatever their names")

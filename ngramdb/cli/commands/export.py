@@ -13,6 +13,7 @@ from ngramdb.cli.common import (
     command_parser,
     positive,
     say_notes,
+    utf8,
 )
 from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
@@ -36,10 +37,13 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("export", DESCRIPTION, EPILOG)
     parser.add_argument("database", metavar="DB", help="the database's folder")
-    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
     parser.add_argument("out", metavar="OUT", help="the file to write")
     parser.add_argument(
-        "--where", metavar="CONDITION", help="only the documents that meet it, as after WHERE in DOCS"
+        "--where",
+        metavar="CONDITION",
+        type=utf8,
+        help="only the documents that meet it, as after WHERE in DOCS",
     )
     parser.add_argument(
         "--format",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from ngramdb.api import Corpus
 from ngramdb.api.verbs.evaluation import FileDocuments, documents_of_files
-from ngramdb.cli.common import positive, say_notes
+from ngramdb.cli.common import positive, say_notes, utf8
 from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal.progress import MeasureWatch
 from ngramdb.formats import READ
@@ -18,7 +18,7 @@ def add_document_flags(parser: argparse.ArgumentParser) -> None:
     """The arguments for which documents, and how they are read."""
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
-    add("corpus", metavar="CORPUS", help="the corpus whose model is measured")
+    add("corpus", metavar="CORPUS", type=utf8, help="the corpus whose model is measured")
     add("paths", metavar="PATH", nargs="+", help="the documents: files, folders, globs, or -")
     add("--text", metavar="FIELD", help="the JSON field with the text; text when not given")
     add("--input", choices=READ, help="how the files are read, whatever their names")

@@ -27,6 +27,7 @@ from ngramdb.cli.common import (
     command_parser,
     positive,
     say_notes,
+    utf8,
 )
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Bar, LoadWatch
@@ -46,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command_parser("load", DESCRIPTION, ABOUT_PATHS)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
-    add("corpus", metavar="CORPUS", help="the corpus's name")
+    add("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
     add("paths", metavar="PATH", nargs="+", help="what to read")
     add_reading_flags(parser, "; a corpus that exists keeps its own")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 
 from ngramdb import __version__
-from ngramdb.cli.common import add_common_flags, command_parser, seconds
+from ngramdb.cli.common import add_common_flags, command_parser, seconds, utf8
 from ngramdb.cli.terminal.render import MODES
 
 DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
@@ -63,6 +63,7 @@ def make_parser() -> argparse.ArgumentParser:
         "statements",
         metavar="STMT",
         nargs="*",
+        type=utf8,
         help="statements to run, as after -c (and after what -c and -f name)",
     )
     parser.add_argument(
@@ -70,7 +71,7 @@ def make_parser() -> argparse.ArgumentParser:
         dest="inputs",
         metavar="STMT",
         action="append",
-        type=lambda text: ("text", text),
+        type=lambda text: ("text", utf8(text)),
         help="run a statement (or several, with `;` between; none unless all can be parsed); may be given "
         "again",
     )
@@ -90,6 +91,7 @@ def make_parser() -> argparse.ArgumentParser:
         dest="parameters",
         metavar="VALUE",
         action="append",
+        type=utf8,
         default=[],
         help="a value for the next `?`, or NAME=VALUE for `:NAME`; numbers, texts, [token, ids]",
     )

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ngramdb.api import Connection, connect
-from ngramdb.cli.common import OK, UsageError, add_common_flags, command_parser, say
+from ngramdb.cli.common import OK, UsageError, add_common_flags, command_parser, say, utf8
 from ngramdb.cli.shell.progress_wait import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.registries import ATTACHED
@@ -23,7 +23,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("warm", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
-    parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    parser.add_argument("corpus", metavar="CORPUS", type=utf8, nargs="?", help="one corpus instead of all")
     parser.add_argument("--type", choices=ATTACHED, help="DB is an index that this program made")
     add_common_flags(parser)
     return parser

@@ -73,10 +73,10 @@ def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
     """Bind COPY … TO."""
     if isinstance(node.question, ast.Explain):
         explained = plan.ExplainPlan(scope.bind(node.question.statement), node.question.analyze)
-        path = scope.string(node.path, "the path after TO")
+        path = scope.path(node.path, "the path after TO")
         return plan.ExportRows(explained, path, scope.options(node.options, EXPORT_OPTIONS))
     question = scope.bind(node.question)
-    path = scope.string(node.path, "the path after TO")
+    path = scope.path(node.path, "the path after TO")
     options = scope.options(node.options, EXPORT_OPTIONS)
     question = plan.changed(question, phrases=())  # those of the whole statement
     if isinstance(question, plan.Documents) and not question.returning:

@@ -43,7 +43,7 @@ def _copy(scope: Scope, node: ast.CreateCorpus, documents: ast.Docs) -> plan.Pla
 def copy_from(scope: Scope, node: ast.CopyFrom) -> plan.Plan:
     """Bind COPY … FROM."""
     name = scope.corpus_name(node.corpus)
-    path = scope.string(node.path, "the path after FROM")
+    path = scope.path(node.path, "the path after FROM")
     return plan.Load(name, (path,), scope.options(node.options, LOAD_OPTIONS), node.skip_errors)
 
 
@@ -55,7 +55,7 @@ def drop(scope: Scope, node: ast.DropCorpus) -> plan.Plan:
 
 def attach(scope: Scope, node: ast.Attach) -> plan.Plan:
     """Bind ATTACH."""
-    path = scope.string(node.path, "the path after ATTACH")
+    path = scope.path(node.path, "the path after ATTACH")
     options = scope.options(node.options, ATTACH_OPTIONS)
     if not node.name.value:
         scope.fail(PlanError, "a corpus's name has at least one character", node.name)

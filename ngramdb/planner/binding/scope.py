@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -210,6 +212,16 @@ class Scope:
         if not isinstance(value, str):
             self.fail(PlanError, f"{what} is a string in single quotes, not {value!r}", node)
         return value
+
+    def path(self, node: ast.Scalar | ast.Name, what: str) -> str:
+        """The path of a file for the system: its UTF-8 bytes if the locale's encoding lacks a character."""
+        path = self.string(node, what)
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            with contextlib.suppress(UnicodeEncodeError):
+                return os.fsdecode(path.encode())
+        return path
 
     def model(self, node: ast.ModelClause | None) -> ModelSpec:
         """What stands after USING; NGRAM when nothing does."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -711,3 +713,27 @@ def test_export_writes_a_model_for_other_programs(database: str, tmp_path: Path,
         ["--format", "arpa", "--order", "2", "--where", "x"],
     ):
         assert main(["export", database, "wiki", "w.arpa", *wrong]) == 2
+
+
+def test_arguments_are_utf8_in_a_locale_without_the_characters(tmp_path: Path) -> None:
+    folder = tmp_path / "é"
+    folder.mkdir()
+    (folder / "é.jsonl").write_text('{"text": "café time", "k": "é"}\n', encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "ngramdb", *arguments]
+        done = subprocess.run(command, env={**os.environ, **plain}, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
+    db = str(folder / "d.ngdb")
+    run(db, "-c", f"CREATE CORPUS c; COPY c FROM '{folder}/é.jsonl'")
+    run("load", db, "cé", str(folder / "é.jsonl"))
+    asked = 'COUNT "café" FROM `cé`'
+    assert run(db, "-c", asked, asked) == "count\n1\ncount\n1\n"
+    assert run(db, "-c", "COUNT ? FROM c", "--param", "café") == "count\n1\n"
+    assert run(db, "-c", "COUNT DOCS WHERE k = 'é' FROM c") == "count\n1\n"
+    run("export", db, "cé", str(folder / "out.jsonl"), "--where", "k = 'é'")
+    run(db, "-c", f"COPY (DOCS FROM c) TO '{folder}/ö.csv'")
+    assert {path.name for path in folder.iterdir()} == {"é.jsonl", "d.ngdb", "out.jsonl", "ö.csv"}
