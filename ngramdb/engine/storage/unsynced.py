@@ -3,7 +3,8 @@
 The file UNSYNCED exists while there may be such commits. It names the last version that is durable, and the
 boot of the machine in which later ones were committed. The operating system writes files in any order. So
 after another boot each later version is verified, oldest first; the first one that is damaged is lost, with
-all that follow it. Old versions are removed only when all later ones are durable.
+all that follow it. If the file itself is damaged, all versions are verified, and a damaged one is an error.
+Old versions are removed only when all later ones are durable.
 """
 
 from __future__ import annotations
@@ -33,20 +34,23 @@ class Mark(NamedTuple):
     boot: str
 
 
+# In place of a damaged mark: any version may be damaged, and none is known to be so by a crash.
+UNKNOWN = Mark(-1, "")
+
+
 def read_mark(directory: Directory) -> Mark | None:
-    """The mark, or None if all versions are durable. Raises CorruptionError."""
+    """Return the mark, None if all versions are durable, or UNKNOWN if the file is damaged."""
     if not directory.exists(UNSYNCED):
         return None
-    path = directory.path_of(UNSYNCED)
     try:
-        container = Container.open(directory.open_read(UNSYNCED), path, KIND)
+        container = Container.open(directory.open_read(UNSYNCED), directory.path_of(UNSYNCED), KIND)
+        container.verify()
     except FileNotFoundError:  # a writer has removed it since
         return None
-    container.verify()
+    except CorruptionError:
+        return UNKNOWN
     durable, boot = container.properties.get("durable"), container.properties.get("boot")
-    if type(durable) is not int or not isinstance(boot, str):
-        raise CorruptionError(f"{path}: the file names no version and boot", path=path, found=(durable, boot))
-    return Mark(durable, boot)
+    return Mark(durable, boot) if type(durable) is int and isinstance(boot, str) else UNKNOWN
 
 
 class Durability:
@@ -123,6 +127,8 @@ def _prepare(directory: Directory, database_id: str, synced: bool, most: int) ->
 def whole_versions(directory: Directory, versions: list[int], mark: Mark, database_id: str) -> list[int]:
     """The versions, oldest first, without those that a crash of the machine has damaged.
 
+    Raises CorruptionError and FileNotFoundError if the mark is UNKNOWN and a version is damaged.
+
     Cost: after another boot than that of the mark, all files of later versions are read and verified.
     """
     if mark.boot == directory.boot:
@@ -130,7 +136,7 @@ def whole_versions(directory: Directory, versions: list[int], mark: Mark, databa
     whole = [version for version in versions if version <= mark.durable]
     known = _files_of_last(directory, whole, database_id)
     for version in versions[len(whole) :]:
-        if whole and version != whole[-1] + 1:
+        if whole and version != whole[-1] + 1 and mark != UNKNOWN:
             break
         try:
             files = read_version(directory, version, database_id).manifest.files()
@@ -139,6 +145,8 @@ def whole_versions(directory: Directory, versions: list[int], mark: Mark, databa
                     path = directory.path_of(name)
                     Container.open(directory.open_read(name), path, None, ref.info).verify()
         except (CorruptionError, FileNotFoundError):
+            if mark == UNKNOWN:
+                raise
             break
         known.update(files)
         whole.append(version)

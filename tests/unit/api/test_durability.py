@@ -9,7 +9,7 @@ import pytest
 import ngramdb
 from ngramdb.engine.storage.directory import RealDirectory, real
 from ngramdb.engine.storage.unsynced import read_mark
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import CorruptionError, InvalidArgument
 
 
 @pytest.fixture
@@ -98,3 +98,40 @@ def test_after_a_crash_of_the_machine_a_damaged_version_is_passed_over(tmp_path,
 def test_values_that_do_not_exist_are_refused():
     with ngramdb.connect() as db, pytest.raises(InvalidArgument, match="full"):
         db.settings["durability"] = "off"
+
+
+@pytest.fixture
+def unsynced(tmp_path):
+    """A database with unsynced commits whose mark is damaged, as a process leaves it that is killed."""
+    open_db = ngramdb.connect(tmp_path / "db")
+    corpus = open_db.create_corpus("c")
+    open_db.settings["keep_versions"] = 2
+    open_db.keep_version("first")
+    for durability in ("full", "full", "full", "normal"):  # versions between the first and the last two go
+        open_db.settings["durability"] = durability
+        corpus.append(["one"])
+    mark = tmp_path / "db" / "UNSYNCED"
+    mark.write_bytes(bytes(mark.stat().st_size))
+    yield tmp_path / "db"
+    del open_db
+
+
+def test_with_a_damaged_mark_all_versions_are_verified_and_kept(unsynced):
+    for read_only in (True, False):
+        with ngramdb.connect(unsynced, read_only=read_only) as db:
+            assert db.corpus("c").count("one") == 4
+            assert db.execute("COUNT \"one\" FROM c AT VERSION 'first'").fetchone() == (0,)
+            assert db.execute("CHECK").fetchall() == []
+    with ngramdb.connect(unsynced) as db:
+        db.corpus("c").append(["one"])
+        assert not (unsynced / "UNSYNCED").exists()
+        assert db.corpus("c").count("one") == 5
+
+
+def test_with_a_damaged_mark_a_damaged_version_is_an_error_and_stays(unsynced):
+    newest = sorted((unsynced / "manifests").iterdir())[-1]
+    newest.write_bytes(bytes(newest.stat().st_size))
+    for read_only in (True, False):
+        with pytest.raises(CorruptionError, match=newest.name):
+            ngramdb.connect(unsynced, read_only=read_only)
+    assert newest.exists()
