@@ -6,19 +6,18 @@ own, and no n-gram reaches across them. The index is made in memory, once for a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.sort.construction import CoreBudget
+from ngramdb.engine.corpus.parent_view import ParentView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.limits import SENTENCE_BREAK
-from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import SegmentContent, SortedArrays, write_segment
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, Container, ContainerWriter
 from ngramdb.segments.container.layout import SymbolBuilder
@@ -27,10 +26,9 @@ from ngramdb.segments.parts import Part, chunks
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import token_flags
 from ngramdb.tokenizers.sentences import sentence_starts
-from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb.tokenizers.base import Tokenizer
+    pass
 
 # Tokens whose sentences are indexed at most: some twenty seconds and 2 GB.
 MAX_INDEXED = 200_000_000
@@ -38,21 +36,6 @@ MAX_INDEXED = 200_000_000
 CHUNK_SYMBOLS = 1 << 18
 
 IntArray = NDArray[np.int64]
-
-
-class Whole(Protocol):
-    """A corpus at one version, a sum, or some documents of these."""
-
-    @property
-    def entry(self) -> Any: ...
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-    @property
-    def segments(self) -> Sequence[Segment]: ...
-    @property
-    def n_tokens(self) -> int: ...
-    def removed(self, i: int, /) -> Docs: ...
-    def check_difference(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -89,7 +72,7 @@ class SentenceView:
 
     separator = SENTENCE_BREAK
 
-    def __init__(self, corpus: Whole) -> None:
+    def __init__(self, corpus: ParentView) -> None:
         corpus.check_difference()
         name = corpus.entry.name
         if corpus.n_tokens > MAX_INDEXED:
@@ -135,7 +118,7 @@ def in_sentences(corpus: Any) -> SentenceView:
     return corpus.__dict__.setdefault("_in_sentences", SentenceView(corpus)) if found is None else found
 
 
-def _indexed(corpus: Whole) -> tuple[NativeSegment, str]:
+def _indexed(corpus: ParentView) -> tuple[NativeSegment, str]:
     """The sentences as a segment in memory, and what identifies them."""
     symbols = SymbolBuilder(corpus.n_tokens + corpus.n_tokens // 16 + 1)
     for i, segment in enumerate(corpus.segments):

@@ -12,13 +12,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
 from ngramdb.engine.corpus import sentences
+from ngramdb.engine.corpus.parent_view import ParentView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.segments.base import Segment
@@ -39,26 +40,6 @@ MAX_INDEXED = 200_000_000
 DIFFERENCE_COSTS = 3
 # Slices of a corpus that are kept: scripts go from one to the next, a prompt between a few.
 KEPT = 4
-
-
-class Whole(Protocol):
-    """What a slice asks of the corpus that it is a part of: at one version, a sum, or a slice itself."""
-
-    @property
-    def entry(self) -> Any: ...
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-    @property
-    def index(self) -> Index: ...
-    @property
-    def segments(self) -> Sequence[Segment]: ...
-    @property
-    def n_added(self) -> int: ...
-    @property
-    def n_tokens(self) -> int: ...
-    def removed(self, i: int, /) -> Docs: ...
-    def corpus_of(self, i: int, /) -> str: ...
-    def check_difference(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +66,7 @@ class SliceView:
         What is subtracted in a sum is no part of the rest.
     """
 
-    def __init__(self, corpus: Whole, chosen: Sequence[Docs], shown: str) -> None:
+    def __init__(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> None:
         corpus.check_difference()
         self._corpus = corpus
         self._chosen = tuple(chosen)
@@ -211,7 +192,7 @@ class Slices:
         self._spent: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
+    def get(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
         """The slice of these documents. Cost: a pass over their numbers where it is there already."""
         key = _digest(chosen)
         with self._lock:
@@ -246,24 +227,24 @@ class Slices:
             return spent > worth
 
 
-def slice_of(corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
+def slice_of(corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
     """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
     return _slices_of(corpus).get(corpus, chosen, shown)
 
 
-def forget_slices(corpus: Whole) -> None:
+def forget_slices(corpus: ParentView) -> None:
     """Let go of the slices that are kept with a corpus, each of which refers to it."""
     kept: Slices | None = corpus.__dict__.pop("_slices", None)
     for made in () if kept is None else kept.made():
         forget_slices(made)
 
 
-def prefers_slice(corpus: Whole, chosen: Sequence[Docs], work: int, worth: int) -> bool:
+def prefers_slice(corpus: ParentView, chosen: Sequence[Docs], work: int, worth: int) -> bool:
     """Whether the slice of the chosen documents of a corpus is to be asked (`Slices.prefers`)."""
     return _slices_of(corpus).prefers(chosen, work, worth)
 
 
-def _slices_of(corpus: Whole) -> Slices:
+def _slices_of(corpus: ParentView) -> Slices:
     found: Slices | None = corpus.__dict__.get("_slices")
     return corpus.__dict__.setdefault("_slices", Slices()) if found is None else found
 
