@@ -237,3 +237,19 @@ def test_polls_while_items_with_long_ngrams_are_counted(tmp_path: Path) -> None:
         corpus.append([[0] * n_tokens])
         run = partial(corpus.decontaminate, tmp_path / "items.jsonl", n=n, dry_run=True)
         assert n_polls(run) >= (n_tokens - n) * n // CHUNK_TOKENS
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        lambda n: "COUNT (" + " | ".join(['"a"'] * n) + ")",
+        lambda n: 'COUNT "a" GROUP BY ' + ", ".join(["k"] * n),
+        lambda n: 'COUNT "a" ' + "* " * n,
+    ],
+    ids=["alternatives", "keys", "parts"],
+)
+def test_polls_for_each_part_of_a_statement(statement: Callable[[int], str]) -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append([{"text": "a", "k": 1}])
+        few, many = (n_polls(lambda n=n: db.execute(statement(n)).fetchall()) for n in (1, 500))
+        assert many >= few + 499

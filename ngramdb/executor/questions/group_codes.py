@@ -39,6 +39,7 @@ def of_documents(
     rows: IntArray | None = None
     found: list[Codes] = []
     for key in keys:
+        interrupts.check()
         if not key.unnested:
             codes = codes_of(key, reader, chosen)
             found.append(codes if rows is None else replace(codes, codes=codes.codes[rows]))

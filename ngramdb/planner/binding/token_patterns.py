@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb.diacritics import JOINERS, Spelling, unmarked
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
@@ -287,6 +288,7 @@ class _Binding:
 
     def shape(self, node: ast.Pattern, manner: Manner) -> token_regex.Shape:
         """The regular expression over token ids that a part of the language means."""
+        interrupts.check()
         if isinstance(node, ast.Matching):
             return self._matching(node, manner)
         if isinstance(node, ast.Repeated):
