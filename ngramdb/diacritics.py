@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import takewhile
 from typing import NamedTuple
 
 # Characters that are a word each, with the marks after them: Han ideographs and Hiragana.
@@ -11,6 +12,9 @@ SINGLE = re.compile(
     "[\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U0001b001-\U0001b11f\U0001b150-\U0001b152\U0001f200\U00020000-\U000323af]"
 )
+
+# Characters that one letter or emoji may have here; longer ones are cut.
+MOST_JOINED = 64
 
 # A word may join the text before and after it across these, so a part of a text does not show its words.
 JOINERS = frozenset("\u200c\u200d")
@@ -23,31 +27,37 @@ class Spelling(NamedTuple):
     is_prefix: bool = False
 
 
-def continues(before: str, character: str) -> bool:
-    """Return True if a reader sees two neighbouring characters as one: a letter and its mark, an emoji.
+def is_within_letter(text: str, place: int) -> bool:
+    """Return True if the characters on both sides of a place are one letter, emoji or flag to a reader.
 
-    By the rules of Unicode's UAX #29 for marks, joiners and emoji; `before` is "" at the beginning of a text.
+    By the rules of Unicode's UAX #29 for marks, joiners, emoji and flags.
     """
-    if not before or character.isascii():
+    if not 0 < place < len(text) or text[place].isascii():
         return False
-    category = unicodedata.category(character)
-    if category[0] == "M" or character in JOINERS or "\U0001f3fb" <= character <= "\U0001f3ff":
+    category = unicodedata.category(text[place])
+    if category[0] == "M" or text[place] in JOINERS or "\U0001f3fb" <= text[place] <= "\U0001f3ff":
         return True
-    return before == "\u200d" and category == "So"
+    before = text[max(0, place - MOST_JOINED) : place]
+    if _is_half_flag(text[place]):
+        halves = takewhile(_is_half_flag, reversed(before))
+        return sum(1 for _ in halves) % 2 == 1
+    return before[-1] == "\u200d" and category == "So"
 
 
-def whole_start(text: str, start: int) -> int:
-    """Return the first place from `start` on at which a text can be cut."""
-    while 0 < start < len(text) and continues(text[start - 1], text[start]):
-        start += 1
-    return start
+def _is_half_flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def whole_stop(text: str, stop: int) -> int:
-    """Return the last place up to `stop` at which a text can be cut."""
-    while 0 < stop < len(text) and continues(text[stop - 1], text[stop]):
-        stop -= 1
-    return stop
+def first_cut(text: str, start: int) -> int:
+    """Return the first place from `start` on that is not within a letter."""
+    places = range(start, min(start + MOST_JOINED, len(text)))
+    return next((place for place in places if not is_within_letter(text, place)), places.stop)
+
+
+def last_cut(text: str, stop: int) -> int:
+    """Return the last place up to `stop` that is not within a letter."""
+    places = range(stop, max(stop - MOST_JOINED, 0), -1)
+    return next((place for place in places if not is_within_letter(text, place)), places.stop)
 
 
 def unmarked(text: str) -> str:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ngramdb.diacritics import whole_stop
+from ngramdb.diacritics import last_cut
 from ngramdb.terminal_escapes import visible
 
 # Characters of a value that are shown.
@@ -28,7 +28,7 @@ def shown(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     # Only the beginning is read: a document's text may be long.
     text = text[: limit + 1]
     text = _SURROGATES.sub("�", visible(text.translate(_SIGNS)))
-    return text if len(text) <= limit else text[: whole_stop(text, limit - 1)] + "…"
+    return text if len(text) <= limit else text[: last_cut(text, limit - 1)] + "…"
 
 
 def is_number(value: object) -> bool:

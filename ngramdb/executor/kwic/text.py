@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ngramdb.conditions.stored_text import solid, token_places
 from ngramdb.conditions.text_search import Sought, places_in_tokens
-from ngramdb.diacritics import whole_start, whole_stop
+from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.executor.kwic.sort_keys import ShownPlaces
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.planner.plan import Pattern, StoredText, Variants
@@ -26,11 +26,9 @@ from ngramdb.planner.source import Segment, Tokenizer
 # Documents whose words are kept, and how many words of them together (some 24 bytes each).
 MOST_RECENT = 4096
 MOST_RECENT_TOKENS = 1 << 20
-# Tokens around a line that have the characters next to it: four, if each is a byte.
-AROUND = 4
+# Tokens next to a window that complete a letter at its edge: an emoji of four people has 25 bytes.
+AROUND = 32
 BEYOND_ASCII = b"\x80"
-# The first mark of Unicode that joins the letter before it (U+0300), in UTF-8.
-FIRST_MARK = b"\xcc\x80"
 
 
 class Line(NamedTuple):
@@ -173,12 +171,12 @@ class SpelledContexts(Contexts):
         ids, start, stop = self._ids(line, AROUND)
         first, last = max(0, start - line.before), stop + line.after
         left, match, right = map(self._spelled, (ids[first:start], ids[start:stop], ids[stop:last]))
-        # Read only if a character may be cut: spelling takes most of the time of a line.
-        ahead = self._spelled(ids[:first]) if left >= BEYOND_ASCII else b""
-        behind = self._spelled(ids[last:]) if self._may_join(ids[last : last + 1]) else b""
         place = self._within(line, match, ids[start:stop])
         left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
-        return Shown(_whole_after(ahead, left), _text(match), _whole_before(right, behind))
+        # Read only if a letter may be cut: spelling takes most of the time of a line.
+        ahead = self._spelled(ids[:first]) if left >= BEYOND_ASCII else b""
+        behind = self._spelled(ids[last:]) if right and self._may_join(ids[last : last + 1]) else b""
+        return Shown(_completed_left(ahead, left), _text(match), _completed_right(right, behind))
 
     def _within(self, line: Line, content: bytes, ids: NDArray[np.uint32]) -> slice:
         """Return the part of its tokens' bytes that is the match."""
@@ -275,8 +273,11 @@ class StoredContexts(Contexts):
         first, last = line.start - line.before, line.stop + line.after
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
-        begin, end = min(whole_start(text, begin), start), max(whole_stop(text, end), stop)
-        return (start, start, stop, stop) if self._bare else (begin, start, stop, end)
+        if self._bare:
+            return start, start, stop, stop
+        begin = last_cut(text, begin) if begin < start else start
+        end = first_cut(text, end) if stop < end else stop
+        return begin, start, stop, end
 
     def _match(self, words: Words, number: int) -> tuple[int, int]:
         """The characters of a match, if there is one."""
@@ -332,38 +333,20 @@ def _shown(text: str) -> str:
     )
 
 
-def _whole_after(ahead: bytes, content: bytes) -> str:
-    """Return a context without the rest of a letter, or of its bytes, that begins ahead of it."""
-    if not ahead:
-        return _text(content)
-    cut = 0
-    while cut < min(3, len(content)) and content[cut] & 0xC0 == 0x80:
-        cut += 1
-    text = _text(content[cut:])
-    if text.isascii():
-        return text
-    before = (ahead + content[:cut]).decode("utf-8", "ignore")[-1:]
-    return text[whole_start(before + text, len(before)) - len(before) :]
+def _completed_left(ahead: bytes, content: bytes) -> str:
+    """Return a left context, with the part of its first character or letter that is before it in `ahead`."""
+    joined, start = ahead + content, len(ahead)
+    while start > max(0, len(ahead) - 3) and joined[start] & 0xC0 == 0x80:
+        start -= 1
+    # Without the part of a character at its beginning.
+    before, text = joined[:start].decode("utf-8", "ignore"), _text(joined[start:])
+    return (before + text)[last_cut(before + text, len(before)) :]
 
 
-def _whole_before(content: bytes, behind: bytes) -> str:
-    """Return a context without the beginning of a letter, or of its bytes, that ends behind it."""
-    if not behind:
-        return _text(content)
-    length = _n_whole(content)
-    text, rest = _text(content[:length]), content[length:] + behind
-    if rest < FIRST_MARK:
-        return text
-    return text[: whole_stop(text + rest.decode("utf-8", "ignore")[:1], len(text))]
-
-
-def _n_whole(content: bytes) -> int:
-    """Return the length without the bytes at the end that begin a character and do not finish it."""
-    for length in range(1, min(4, len(content)) + 1):
-        byte = content[-length]
-        if byte & 0xC0 == 0xC0:  # the first of several bytes
-            expected = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return len(content) - length if length < expected else len(content)
-        if byte < 0x80:
-            break
-    return len(content)
+def _completed_right(content: bytes, behind: bytes) -> str:
+    """Return a right context, with the part of its last character or letter that is after it in `behind`."""
+    joined, stop = content + behind, len(content)
+    while stop < min(len(joined), len(content) + 3) and joined[stop] & 0xC0 == 0x80:
+        stop += 1
+    text, after = _text(joined[:stop]), _text(joined[stop:])
+    return (text + after)[: first_cut(text + after, len(text))]

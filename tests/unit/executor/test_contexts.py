@@ -39,7 +39,8 @@ def test_characters_of_several_bytes_are_not_cut():
         for window in range(14):
             ((left, match, right),) = shown(c.kwic("x", window=window))
             assert match == "x" and left + match + right in text
-            assert len(left.encode()) > window - 4 and len(right.encode()) > window - 4
+            for side, n_bytes in ((left, 13), (right, 11)):
+                assert min(window, n_bytes) <= len(side.encode()) < window + 4
     with corpus_of(text, tokenizer="chars") as c:
         assert shown(c.kwic("x", window=2)) == [("€😀", "x", "€😀")]
 
@@ -111,21 +112,31 @@ def test_pieces_are_cut_anew_and_lose_nothing():
     assert not list(concordance.in_batches([])) and not list(concordance.in_batches([np.arange(0)]))
 
 
-LETTERS = ["e\u0301\u0323", "n\u0303", "\u0915\u093f", "👩\u200d🚀", "👍🏽", "❤\ufe0f", "a", "日"]
+LETTERS = ["e\u0301\u0323", "n\u0303", "\u0915\u093f", "👩\u200d🚀", "👍🏽", "❤\ufe0f", "a", "🇩🇪", "🇫🇷", "日"]
+LETTERS += ["👩\u200d👩\u200d👧\u200d👦"]
 
 
-@pytest.mark.parametrize("tokenizer", ["chars", "bytes", "words"])
-def test_contexts_are_not_cut_within_a_letter(tokenizer):
-    side = " ".join(LETTERS) if tokenizer == "words" else "".join(LETTERS)
-    starts = {side[i:] for i in range(len(side) + 1)}
-    whole = {"".join(LETTERS[i:]) for i in range(len(LETTERS) + 1)}
-    with corpus_of(f"{side} x {side}", tokenizer=tokenizer) as c:
-        for window in range(2, len(side.encode()) + 2):
-            ((left, match, right),) = shown(c.kwic("x", window=window))
-            assert match == "x" and side.endswith(left.strip()) and side.startswith(right.strip())
-            assert "".join(left.split()) in whole, (window, left)
-            assert "".join(side[len(right.strip()) :].split()) in whole, (window, right)
-    assert len(starts) > len(whole)
+@pytest.mark.parametrize("tokenizer", ["chars", "bytes", "words", "words(lower)"])
+def test_contexts_show_every_token_of_the_window_and_whole_letters(tokenizer):
+    between = " " if "words" in tokenizer else ""
+    with corpus_of(between.join(["x", *LETTERS, "y"]), tokenizer=tokenizer) as c:
+        n_tokens = [len(c.tokenizer.encode(letter)) for letter in LETTERS]
+        assert sum(n_tokens) + 2 == c.n_tokens > len(LETTERS) + 2
+        for window in range(sum(n_tokens) + 1):
+            after = np.searchsorted(np.cumsum(n_tokens), window) + 1 if window else 0
+            before = np.searchsorted(np.cumsum(n_tokens[::-1]), window) + 1 if window else 0
+            ((_, _, right),) = shown(c.kwic("x", window=window))
+            ((left, _, _),) = shown(c.kwic("y", window=window))
+            assert right.split() == between.join(LETTERS[:after]).split()
+            assert left.split() == between.join(LETTERS[len(LETTERS) - before :]).split()
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "bytes"])
+def test_a_letter_without_end_is_cut(tokenizer):
+    with corpus_of("x" + "\u0301" * 10_000 + "y", tokenizer=tokenizer) as c:
+        for word in "xy":
+            ((left, _, right),) = shown(c.kwic(word, window=1))
+            assert 16 <= len(left + right) < 100 and set(left + right) == {"\u0301"}
 
 
 def test_a_match_is_what_was_sought_even_within_a_letter():
@@ -133,3 +144,5 @@ def test_a_match_is_what_was_sought_even_within_a_letter():
         assert shown(c.kwic("e", window=9)) == [("a", "e", "\u0301b")]
         assert shown(c.kwic("\u0301", window=9)) == [("ae", "\u0301", "b")]
         assert shown(c.kwic("\u0301", window=1)) == [("e", "\u0301", "b")]
+        assert shown(c.kwic("a", window=1)) == [("", "a", "e\u0301")]
+        assert shown(c.kwic("b", window=1)) == [("e\u0301", "b", "")]

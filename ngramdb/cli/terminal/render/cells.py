@@ -14,7 +14,7 @@ from ngramdb.cli.shell.marks import Span
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.diacritics import whole_start, whole_stop
+from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.terminal_escapes import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
@@ -177,7 +177,7 @@ def cut(cell: Cell, width: int, screen: Screen, from_left: bool = False) -> Cell
         return cell
     text = set_cell_size(cell.text, width - len(mark))
     if cell.text.startswith(text):  # otherwise half of a wide character is a blank
-        text = text[: whole_stop(cell.text, len(text))]
+        text = text[: last_cut(cell.text, len(text))]
     marks = tuple((start, min(stop, len(text))) for start, stop in cell.marks if start < len(text))
     return Cell(text + mark, marks)
 
@@ -199,4 +199,4 @@ def _last(text: str, width: int) -> str:
     """The end of a text that fits a width in terminal columns."""
     widths = itertools.accumulate(map(cell_len, reversed(text)))
     n_kept = sum(1 for _ in itertools.takewhile(lambda used: used <= width, widths))
-    return text[whole_start(text, len(text) - n_kept) :]
+    return text[first_cut(text, len(text) - n_kept) :]
