@@ -56,6 +56,34 @@ def test_words_are_met_without_their_marks(words, sought, any_case):
             assert by_expression == expected
 
 
+# The Kelvin sign is another character than K, although it has no mark.
+MARKED = WORDS.filter(lambda word: "\u212a" not in word)
+
+
+@EXAMPLES
+@given(st.lists(MARKED, min_size=1, max_size=4), MARKED, st.booleans())
+def test_letters_are_met_without_the_marks_that_are_tokens_after_them(texts, sought, any_case):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="chars")
+        corpus.append(texts)
+        letters = without_marks(sought)
+        if not letters:
+            return
+        expected = sum(
+            same(plain[i : i + len(letters)], letters, any_case)
+            for plain in map(without_marks, texts)
+            for i in range(len(plain))
+        )
+        modifiers = (" IGNORE CASE" if any_case else "") + " IGNORE DIACRITICS"
+        assert db.execute(f"COUNT ?{modifiers} FROM c", [sought]).fetchone() == (expected,)
+        assert expected >= corpus.count(sought, ignore_case=any_case) or without_marks(sought[0]) == ""
+        if not any_case:
+            parts = " ".join(f"/{re.escape(letter)}/" for letter in letters)
+            assert db.execute(f"COUNT ({parts}) IGNORE DIACRITICS FROM c").fetchone() == (expected,)
+        lines = db.execute(f"KWIC ?{modifiers} FROM c WINDOW 0", [sought]).to_dicts()
+        assert all(same(line["match"], letters, any_case) for line in lines) and len(lines) == expected
+
+
 @pytest.mark.parametrize(
     "word", ["cafe\u0301", "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd", "Vie\u0323\u0302t", "İstanbul"]
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
+from ngramdb.caching import cached_property
 from ngramdb.diacritics import JOINERS, Spelling, unmarked
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
@@ -392,6 +393,7 @@ class _Binding:
         by_text = plan.gives_pieces(tokenizer) and not by_tokens
         by_pieces = by_tokens and not plan.gives_words(tokenizer) and kind not in plan.SINGLE
         by_words = plan.gives_words(tokenizer) or by_text or by_pieces
+        self._require_letters(manner, whole)
         if not by_words and (prefix or kind not in plan.SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
@@ -423,6 +425,8 @@ class _Binding:
             return token_regex.series([self.letters.one_of([piece.encode()]) for piece in pieces])
         if manner.ignore_diacritics:
             pieces = [unmarked(piece) for piece in pieces]
+            if kind == "chars":  # without combining marks, unless there are no letters
+                pieces = list(filter(None, pieces)) or pieces[:1]
         spellings = [_spelling(piece, manner.ignore_case) for piece in pieces]
         spellings[-1] = spellings[-1]._replace(is_prefix=prefix)
         exactly = replace(manner, ignore_case=False)
@@ -431,7 +435,29 @@ class _Binding:
             return self._text_words(spellings, exactly, whole, written)
         found = [self._set(spelling, exactly, whole) for spelling in spellings]
         self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
-        return token_regex.series(found)
+        return token_regex.series([self._with_marks(one, manner) for one in found])
+
+    def _require_letters(self, manner: Manner, node: ast.Node) -> None:
+        if manner.ignore_diacritics and self._corpus.tokenizer.kind == "bytes":
+            text = (
+                f"IGNORE DIACRITICS compares letters, and the tokens of {self._corpus.entry.name} are bytes: "
+                "load it with the tokenizer `words` or `chars`"
+            )
+            self._scope.fail(PlanError, text, node)
+
+    def _with_marks(self, letter: token_regex.OneOf, manner: Manner) -> token_regex.Shape:
+        """Return a token, followed by combining marks if these are ignored and are tokens themselves."""
+        if not manner.ignore_diacritics or self._corpus.tokenizer.kind != "chars" or not len(self._marks):
+            return letter
+        marks = token_regex.Times(token_regex.OneOf(self._marks), 0, None, greedy=True)
+        return token_regex.series([letter, marks])
+
+    @cached_property
+    def _marks(self) -> IntArray:
+        """The combining marks that occur in the corpus; its tokens are characters."""
+        marks = self._corpus.tokenizer.matching(Spelling(()), False, True)
+        counts = self._corpus.index.count_many(marks, np.arange(len(marks) + 1))
+        return marks[counts > 0]
 
     def _by_tokens(self, manner: Manner, node: ast.Node) -> bool:
         """Return True under MATCH TOKENS, which fails where other parts are about words of the text."""
@@ -478,6 +504,7 @@ class _Binding:
             self._scope.fail(PlanError, text, node)
         if manner.text:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
+        self._require_letters(manner, node)
         written = self.written(node) + _modifiers(manner)
         if by_text:
             words = self._text_words([node.expression], manner, node, written)
@@ -488,7 +515,7 @@ class _Binding:
         self._doubt(
             node.expression, manner, own_tokens=True, occurs=found.ids is not None and len(found.ids) > 0
         )
-        return found
+        return self._with_marks(found, manner)
 
     def _doubt(self, expression: str, manner: Manner, own_tokens: bool, occurs: bool = False) -> None:
         """Note that an expression, or one of its alternatives, matches nothing in any corpus."""
