@@ -132,7 +132,10 @@ def _within(situation: Situation) -> str | None:
     alone = situation.previous == "WITHIN" and not situation.may_be("INTEGER_LITERAL")
     near = situation.raw.upper() == "NEAR" and situation.may_be("AND")
     if situation.found.type == "WITHIN" or alone or near:
-        return 'WITHIN follows n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS, or WITHIN SENTENCE'
+        negated = '; write NOT ("a" WITHIN SENTENCE) to negate it' if "NOT" in situation.head else ""
+        return (
+            f'WITHIN follows n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS, or WITHIN SENTENCE{negated}'
+        )
     return None
 
 

@@ -231,7 +231,12 @@ def _keywords(asked: Asked) -> Planned:
         statement.add("AGAINST").where(given["against"])
     else:
         statement.add("AGAINST REST")
-    asked.source(statement).number("NGRAMS", given["n"]).add(f"BY {given['by'].upper()}")
+    by, smoothing = given["by"].upper(), given["smoothing"]
+    if smoothing is not None:
+        if by != "SIMPLE":
+            raise InvalidArgument("smoothing applies to by=simple only")
+        by = f"SIMPLE({smoothing!r})"
+    asked.source(statement).number("NGRAMS", given["n"]).add(f"BY {by}")
     return _topped(statement.number("MIN COUNT", given["min_count"]), asked)
 
 
@@ -360,6 +365,7 @@ QUESTIONS: dict[str, Question] = {
             Parameter("against", "text", "the condition of the others; without it, the rest"),
             Parameter("n", "integer", "tokens of an n-gram", 1, least=1),
             Parameter("by", "text", "the measure", "ll", choices=KEYNESS_MEASURES),
+            Parameter("smoothing", "number", "what by=simple adds to both frequencies; 1 by default"),
             MIN_COUNT,
         ),
         _keywords,

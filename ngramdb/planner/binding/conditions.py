@@ -123,7 +123,12 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
     apart = [item for item in node.operands if isinstance(item, ast.Not) and has_occurrences(item.operand)]
     others = tuple(_bound(scope, item, corpus, negated) for item in node.operands if item not in near + apart)
     if not near:
-        scope.fail(PlanError, "WITHIN joins n-grams, and there is none here", node)
+        what = "WITHIN needs an n-gram without NOT"
+        if apart and isinstance(node.tokens, ast.InSentence):
+            start, stop = scope.place(apart[0].operand)
+            written = "…" if scope.text is None or start is None else scope.text[start:stop]
+            what += f"; write NOT ({written} WITHIN SENTENCE) to negate all of it"
+        scope.fail(PlanError, what, apart[0] if apart else node)
     scope.doubt_case(node.operands, corpus)
     tokens = distance(scope, node, corpus)
     operands = [of_operand(scope, item, corpus, condition, unknown=negated) for item in near]

@@ -90,6 +90,19 @@ def test_flags_beside_a_pattern_are_of_the_whole_pattern(client: Any, pattern: s
         assert client.ask(f"/sayings/count.json?pattern={quote(pattern)}&match_text").status == 400
 
 
+def test_the_smoothing_of_a_measure(client: Any) -> None:
+    target = "/sayings/keywords?where=kind='joke'&by=simple&limit=1"
+    found = client.json(f"{target}&smoothing=1000")
+    assert "BY SIMPLE(1000.0)" in found["statement"]
+    assert found["rows"][0]["simple"] != client.json(target)["rows"][0]["simple"]
+    for query, message in (
+        ("by=simple&smoothing=0", "above 0"),
+        ("smoothing=2", "applies to by=simple only"),
+    ):
+        found = client.json(f"/sayings/keywords?where=kind='joke'&{query}")
+        assert found["status"] == 400 and message in found["error"]
+
+
 @pytest.mark.parametrize("name", ["before", "trace", "score", "probability"])
 def test_a_question_about_nothing_is_refused(client: Any, name: str) -> None:
     found = client.json(f"/sayings/{name}")
