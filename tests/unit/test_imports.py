@@ -36,13 +36,15 @@ BELOW: dict[str, frozenset[str]] = {
     "__init__": frozenset(
         {"api", "cluster", "lm", "ngramdb.executor.results.result", "ngramdb.tokenizers.callables"}
     ),
-    "cli": FACES | {PACKAGE, "cluster", "serve"},  # the package itself, for its version
+    "cli": FACES | {PACKAGE, "cluster", "questions", "serve"},  # the package itself, for its version
     "cluster": frozenset({"api", "engine", "_cext"}),
-    "serve": frozenset({"api", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
+    "serve": frozenset({"api", "questions", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(
-        {"language", "planner", "executor", "conditions", "engine", "ingest", "lm", "tokenizers"}
+        {"questions", "language", "planner", "executor", "conditions", "engine", "ingest", "lm", "tokenizers"}
     ),
+    # A statement's module has its verb, its binder, its plan and its operator.
+    "questions": frozenset({"language", "planner", "executor", "conditions", "lm", "segments", "_cext"}),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(
         {
@@ -349,6 +351,9 @@ class Mine:
         ("ngramdb.cli.commands.load", "ngramdb.engine.storage.store", False),
         ("ngramdb.cli.prompt.session", "ngramdb.language.parser", False),
         ("ngramdb.api.corpus", "ngramdb.cli.commands.load", False),
+        ("ngramdb.api.corpus", "ngramdb.questions", True),
+        ("ngramdb.questions.count", "ngramdb.api.corpus", False),
+        ("ngramdb.executor.run", "ngramdb.questions", False),
         ("ngramdb.planner.binder", "ngramdb.language.ast", True),
         ("ngramdb.planner.binder", "ngramdb.language.parser", False),
         ("ngramdb.planner.binder", "ngramdb.executor.results.result", False),

@@ -1,0 +1,6 @@
+"""Statements, one module each: how a statement is asked for, bound, planned and answered.
+
+A module defines what its statement has of the following: `Verbs`, the methods that `ngramdb.Corpus` gets from
+it; `DEFINITION`, how requests, tools and help spell the parameters of the verb; `bind`, which makes a plan of
+the syntax node; and the plan's class, which answers itself. Modules are imported on first use.
+"""
