@@ -8,13 +8,8 @@ from .api.connection import connect_remote as connect_remote
 from .api.corpus import Corpus as Corpus
 from .api.cursor import Cursor as Cursor
 from .api.part_reports import PartReport as PartReport
-from .api.patterns import Pattern as Pattern
-from .api.patterns import pattern as pattern
 from .api.remote import RemoteConnection as RemoteConnection
 from .api.remote import RemoteCorpus as RemoteCorpus
-from .api.results import DocumentScores as DocumentScores
-from .api.results import Probability as Probability
-from .api.results import Scores as Scores
 from .api.settings import Settings as Settings
 from .api.verbs.building import build as build
 from .api.verbs.building import missing as missing
@@ -57,6 +52,11 @@ from .errors import TokenBoundaryWarning as TokenBoundaryWarning
 from .errors import VersionWarning as VersionWarning
 from .errors import Warning as Warning
 from .executor.results.result import Result as Result
+from .questions.arguments.patterns import Pattern as Pattern
+from .questions.arguments.patterns import pattern as pattern
+from .questions.results import DocumentScores as DocumentScores
+from .questions.results import Probability as Probability
+from .questions.results import Scores as Scores
 from .tokenizers.callables import CallableTokenizer as CallableTokenizer
 from .tokenizers.callables import register_tokenizer as register_tokenizer
 

@@ -6,9 +6,6 @@ from .corpus import Corpus as Corpus
 from .cursor import Cursor as Cursor
 from .cursor import Result as Result
 from .part_reports import PartReport as PartReport
-from .results import DocumentScores as DocumentScores
-from .results import Probability as Probability
-from .results import Scores as Scores
 from .settings import Settings as Settings
 from .verbs.building import build as build
 from .verbs.building import missing as missing

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
     from ngramdb.api import cursor, remote, session, statements
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import to_ast
-    from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.remote import RemoteConnection
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from ngramdb.ingest.sources import PathLike
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions.arguments import to_ast
+    from ngramdb.questions.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
 else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
     committing = lazy_module("ngramdb.api.verbs.committing")
@@ -53,7 +53,7 @@ else:
     remote = lazy_module("ngramdb.api.remote")
     session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
-    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
     verbs = lazy_module("ngramdb.api.corpus")
 
 _T = TypeVar("_T")

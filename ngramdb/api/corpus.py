@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,50 +16,18 @@ from numpy.typing import NDArray
 from ngramdb import bool_arguments, notebook
 from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.api.database import Database, letting_go
-from ngramdb.api.verbs import model_queries
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
-from ngramdb.limits import MAX_INTEGER
+from ngramdb.questions import model_queries, verbs
 
 if TYPE_CHECKING:
     from ngramdb.api import build_part as parts
-    from ngramdb.api import parsing, patterns, results
+    from ngramdb.api import removals
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import models, packing, to_ast, units
     from ngramdb.api.arguments import tables as given_tables
-    from ngramdb.api.arguments.signatures import (
-        Documents,
-        Ids,
-        LoadOptions,
-        ModelLike,
-        Ngram,
-        Ngrams,
-        Table,
-        Unpack,
-    )
-    from ngramdb.api.patterns import Pattern
-    from ngramdb.api.results import (
-        DocumentScores,
-        Generated,
-        NextTokens,
-        NextTokensMany,
-        Places,
-        Probability,
-        Removals,
-        Scores,
-        Spans,
-        StoredDocument,
-    )
-    from ngramdb.api.verbs import (
-        contamination,
-        corpora,
-        decontaminating,
-        evaluation,
-        exporting,
-        loading,
-        python_warnings,
-    )
+    from ngramdb.api.removals import Removals
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, evaluation, exporting, loading
     from ngramdb.api.verbs.corpora import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
     from ngramdb.api.verbs.loading import LoadCallback, LoadReport
@@ -71,28 +38,62 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.deletion import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
     from ngramdb.engine.corpus.memory_residency import WarmedIndex
-    from ngramdb.executor.questions import generating, scoring
     from ngramdb.executor.questions import models as model_cache
+    from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions import trace as spans
-    from ngramdb.executor.results.result import Result
     from ngramdb.executor.statements import changes
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
-    from ngramdb.planner import binder, cautions, grams, options, parameters
+    from ngramdb.planner import binder, cautions, options, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
     from ngramdb.planner.source import Catalog
     from ngramdb.planner.source import Corpus as CorpusView
+    from ngramdb.questions import (
+        collocates,
+        count,
+        dispersion,
+        dist,
+        docs,
+        generate,
+        keywords,
+        kwic,
+        ngrams,
+        prob,
+        python_warnings,
+        results,
+        score,
+        trace,
+    )
+    from ngramdb.questions.arguments import models, packing, parsing, to_ast, units
+    from ngramdb.questions.arguments.signatures import (
+        Documents,
+        Ids,
+        LoadOptions,
+        ModelLike,
+        Ngram,
+        Ngrams,
+        Table,
+        Unpack,
+    )
+    from ngramdb.questions.results import (
+        DocumentScores,
+        NextTokens,
+        NextTokensMany,
+        Scores,
+        Spans,
+        StoredDocument,
+    )
 else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
+    removals = lazy_module("ngramdb.api.removals")
     audit = lazy_module("ngramdb.engine.changes.audit")
     document_keys = lazy_module("ngramdb.engine.changes.document_keys")
     binder = lazy_module("ngramdb.planner.binder")
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     changes = lazy_module("ngramdb.executor.statements.changes")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
@@ -100,26 +101,23 @@ else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     infini_gram_files = lazy_module("ngramdb.engine.corpus.infini_gram_files")
-    generating = lazy_module("ngramdb.executor.questions.generating")
     given_documents = lazy_module("ngramdb.api.arguments.documents")
     given_tables = lazy_module("ngramdb.api.arguments.tables")
-    grams = lazy_module("ngramdb.planner.grams")
     loading = lazy_module("ngramdb.api.verbs.loading")
     model_cache = lazy_module("ngramdb.executor.questions.models")
-    models = lazy_module("ngramdb.api.arguments.models")
+    models = lazy_module("ngramdb.questions.arguments.models")
     options = lazy_module("ngramdb.planner.options")
-    packing = lazy_module("ngramdb.api.arguments.packing")
+    packing = lazy_module("ngramdb.questions.arguments.packing")
     parameters = lazy_module("ngramdb.planner.parameters")
-    parsing = lazy_module("ngramdb.api.parsing")
-    patterns = lazy_module("ngramdb.api.patterns")
+    parsing = lazy_module("ngramdb.questions.arguments.parsing")
     parts = lazy_module("ngramdb.api.build_part")
     plans = lazy_module("ngramdb.planner.plan")
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
-    results = lazy_module("ngramdb.api.results")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    results = lazy_module("ngramdb.questions.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     spans = lazy_module("ngramdb.executor.questions.trace")
-    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
-    units = lazy_module("ngramdb.api.arguments.units")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    units = lazy_module("ngramdb.questions.arguments.units")
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -130,7 +128,27 @@ _new = tuple.__new__
 _letting_go = letting_go(lambda corpus: corpus._bound.database)
 
 
-class Corpus:
+if TYPE_CHECKING:
+
+    class _Verbs(
+        collocates.Verbs,
+        count.Verbs,
+        dispersion.Verbs,
+        dist.Verbs,
+        docs.Verbs,
+        generate.Verbs,
+        keywords.Verbs,
+        kwic.Verbs,
+        ngrams.Verbs,
+        prob.Verbs,
+        score.Verbs,
+        trace.Verbs,
+    ): ...
+else:
+    _Verbs = object
+
+
+class Corpus(_Verbs):
     """A corpus of a connection. Made by `Connection.corpus` and `create_corpus`; may be shared by threads.
 
     It answers from the connection's current version: own commits are seen at once, those of other processes
@@ -140,6 +158,8 @@ class Corpus:
     A condition is text as after WHERE, with `?` or `:name` for the values that are given as `params`. One
     that cannot be parsed or bound raises QueryError, and so does a value that is missing.
     """
+
+    _bound: BoundCorpus
 
     def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
         """`at_once`: whether the corpus is opened now, or by the first question."""
@@ -588,222 +608,7 @@ class Corpus:
 
     # ---- one question -----------------------------------------------------------------------------------
 
-    # Not for keywords only: looking up their defaults takes a tenth of the time of a question in token ids.
-    def count(
-        self,
-        ngram: Ngram | Pattern,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> int:
-        """The number of occurrences of an n-gram; `count([])` is the number of tokens.
-
-        Parameters
-        ----------
-        ngram : text or token ids, or a pattern (`ngramdb.pattern`)
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-        where, params : only in documents that meet this condition
-
-        Raises
-        ------
-        InvalidArgument
-            Something that is neither text nor token ids, or a text without tokens.
-
-        Notes
-        -----
-        Cost: one search per segment, about a microsecond; some 0.1 µs more than the kernel's call.
-        """
-        bound = self._bound
-        if match_text is not None or ignore_case is not None or where is not None or params is not None:
-            match_text = bool_arguments.as_optional_flag("match_text", match_text)
-            ignore_case = bool_arguments.as_optional_flag("ignore_case", ignore_case)
-            return bound.number(bound.bind(to_ast.count(ngram, match_text, ignore_case), where, params))
-        if bound.snapshot.is_past:
-            bound.rebind()
-        if type(ngram) is list:  # the usual question, by the million
-            count = bound.count  # called as a method it would take Python 3.11 longer
-            try:
-                return count(ngram)
-            except (TypeError, OverflowError, ValueError) as error:
-                cause = error
-            bound.refuse(ngram, cause)  # outside of the handler: one error, not two
-        return model_queries.count(bound, ngram)
-
-    @bool_arguments.checked
-    def counts(
-        self,
-        ngrams: Ngram | Pattern | Sequence[Ngram],
-        where: str | None = None,
-        *,
-        group_by: str | Sequence[str] | None = None,
-        per_million: bool = False,
-        order_by: str | Sequence[str] | None = None,
-        descending: bool = False,
-        top: int | None = None,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The numbers of occurrences of n-grams as a table, also by groups and per million: COUNT … GROUP BY.
-
-        Parameters
-        ----------
-        ngrams : an n-gram, or a list or column of them: texts or token ids; or a pattern (`ngramdb.pattern`)
-        where, params : only in documents that meet this condition
-        group_by : the field, or the fields, or what GROUP BY takes: 'year / 10 * 10', 'MONTH(date)',
-            'UNNEST(tags)', 'RIGHT 1', 'FORM'
-        per_million : also the numbers of tokens, and of occurrences per million of them
-        order_by : columns by which rows are ordered
-        descending : the reverse order
-        top : the greatest number of rows, by count
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-
-        Returns
-        -------
-        Columns `ngram`, where there are several, those of `group_by`, `count`; `tokens` and `per_million`.
-
-        Raises
-        ------
-        QueryError
-            A condition or a group that cannot be parsed or bound, or a value that is missing.
-        """
-        table = to_ast.TableWanted(group_by, per_million, order_by, descending, top)
-        with self._bound.work() as work:
-            tree = to_ast.counts(ngrams, match_text, ignore_case, table)
-        return self._bound.ask(tree, where, params, work)
-
-    def docs(
-        self,
-        where: str | None = None,
-        *,
-        order_by: str | Sequence[str] | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        offset: int = 0,
-        returning: str | Sequence[str] | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The documents that meet a condition, all without one: DOCS.
-
-        Parameters
-        ----------
-        where, params : a condition as after WHERE
-        order_by : one field or several; doc_id by default. Documents without the field come last
-        descending : the reverse order
-        limit, offset : the greatest number of rows, and the number of rows to pass over before them
-        returning : the column, or the columns, that are wanted: fields, `doc_id`, `length`, `text`
-
-        Returns
-        -------
-        A row per document; `summary['total']` is the exact number, also with a `limit`.
-
-        Raises
-        ------
-        InvalidArgument
-            A limit or an offset that is not a whole number of at least 0.
-        """
-        # Asked by the hundred thousand, so that what is usual is not looked at any further.
-        if descending is not False:
-            descending = bool_arguments.as_flag("descending", descending)
-        if order_by is not None or returning is not None:
-            tree = to_ast.docs(order_by, descending, limit, offset, returning)
-            return self._bound.ask(tree, where, params)
-        if limit is not None or type(offset) is not int or offset:
-            limit, offset = to_ast.at_least(0, "limit", limit), to_ast.whole(0, "offset", offset)
-        view = self._bound.current()
-        found, phrases = self._bound.documents(where, params, view)
-        return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
-
-    def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
-        """The number of documents that meet a condition: COUNT DOCS.
-
-        Parameters
-        ----------
-        where, params : a condition as after WHERE; all documents without one
-        """
-        view = self._bound.current()
-        found, phrases = self._bound.documents(where, params, view)
-        return self._bound.number(plans.CountDocuments(view, found, phrases=phrases))
-
     # ---- texts around occurrences, n-grams, spans -------------------------------------------------------
-
-    @bool_arguments.checked
-    def kwic(
-        self,
-        pattern: Ngram | Pattern,
-        where: str | None = None,
-        *,
-        window: int | Literal["sentence"] | None = None,
-        order_by: str | Sequence[str] | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        offset: int = 0,
-        sample: int | None = None,
-        seed: int | None = None,
-        returning: str | Sequence[str] | None = None,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The occurrences of an n-gram with the text to the left and right of each: KWIC.
-
-        Parameters
-        ----------
-        pattern : text or token ids, or a pattern (`ngramdb.pattern`)
-        where, params : only in documents that meet this condition
-        window : tokens on either side; 'sentence' for what is in the sentence of the occurrence
-        order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side; or the field, or the
-            fields, of its document
-        descending : the reverse order
-        limit, offset : the greatest number of rows, and the number of rows to pass over before them
-        sample, seed : the number of rows to draw at random; the same seed draws the same rows
-        returning : the field, or the fields, of its document to put beside each line
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-
-        Returns
-        -------
-        Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`, and those of `returning`;
-        `summary['total']` is the number of all occurrences, also with a `limit` or a `sample`.
-        """
-        lines = to_ast.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
-        tree = to_ast.kwic(pattern, match_text, ignore_case, lines)
-        return self._bound.ask(tree, where, params)
-
-    @bool_arguments.checked
-    def occurrences(
-        self,
-        pattern: Ngram | Pattern,
-        where: str | None = None,
-        *,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        params: ParameterValues = None,
-    ) -> Places:
-        """Where a pattern occurs, as arrays: the lines of KWIC without their texts.
-
-        Parameters
-        ----------
-        pattern : text or token ids, or a pattern (`ngramdb.pattern`)
-        where, params : only in documents that meet this condition
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-
-        Returns
-        -------
-        `doc_ids`, `positions` (in tokens, from 0) and `lengths`, (n,) int64 each, by document and position.
-
-        Notes
-        -----
-        Cost: some 20 ns per occurrence, and 24 bytes.
-        """
-        bound = self._bound
-        tree = to_ast.kwic(pattern, match_text, ignore_case, to_ast.LinesWanted())
-        plan = bound.optimized(bound.bind(tree, where, params))
-        with bound.work():
-            found = python_warnings.occurrences(plan)
-        if not len(found.doc_ids) and plan.phrases:
-            python_warnings.warn(cautions.cautions_of_nothing(plan))
-        return found
 
     def document(self, doc_id: int) -> StoredDocument:
         """Read one document: its text, metadata and token ids.
@@ -819,201 +624,6 @@ class Corpus:
         """
         with self._bound.work():
             return python_warnings.document(self._bound.current(), doc_id)
-
-    @bool_arguments.checked
-    def collocates(
-        self,
-        pattern: Ngram | Pattern,
-        where: str | None = None,
-        *,
-        window: int | tuple[int, int] | Literal["sentence"] = 5,
-        by: str = "logdice",
-        min_count: int = 1,
-        top: int | None = None,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        within_sentence: bool = False,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The tokens near an n-gram, the most closely associated first: COLLOCATES.
-
-        Parameters
-        ----------
-        pattern : text or token ids, or a pattern; those near others need the statement COLLOCATES
-        where, params : only in documents that meet this condition
-        window : tokens on either side, or a pair (left, right); 'sentence' is all of its sentence
-        by : 'logdice' (Rychlý 2008), 'll' (log-likelihood over four cells, Dunning 1993), 'mi', 'mi3', 't',
-            'z', 'logratio' or 'dice'; the first and the last use the number of occurrences, the others `f1`
-        min_count : the least `f` of a token
-        top : the greatest number of rows
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-        within_sentence : whether a window ends with the occurrence's sentence
-
-        Returns
-        -------
-        Columns `token`, `token_id`; `f`, `left` and `right`, how often it is in a window, and on which side;
-        `f1`, `f2` and `N`, the numbers of positions in windows, with the token, and of all; and the measure.
-
-        Raises
-        ------
-        InvalidArgument
-            A number out of range, or a measure that does not exist.
-        """
-        tree = to_ast.collocates(
-            pattern, match_text, ignore_case, window, within_sentence, by, min_count, top
-        )
-        return self._bound.ask(tree, where, params)
-
-    def keywords(
-        self,
-        where: str | None = None,
-        against: str | Corpus | None = None,
-        *,
-        n: int = 1,
-        by: str = "ll",
-        smoothing: float = 1.0,
-        min_count: int = 1,
-        top: int | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The n-grams of some documents that are more frequent than in others: KEYWORDS.
-
-        Parameters
-        ----------
-        where : the condition of the documents, with `?` or `:name` for `params`; None for all
-        against : the condition of the others, or another corpus of the database, which is compared as a
-            whole; None for the rest of this one
-        n : tokens of an n-gram
-        by : 'll' (log-likelihood of the two counts, Rayson & Garside 2000), 'logratio', 'chi2' or 'simple', a
-            ratio of frequencies
-        smoothing : what 'simple' adds to both frequencies per million
-        min_count : the least number of occurrences in both parts together
-        top : the greatest number of rows
-        params : the values of the conditions' parameters, those of `where` first
-
-        Returns
-        -------
-        Columns `ngram`, `token_ids`; the counts in both parts, `f1` and `f2`; the tokens of both, `N1` and
-        `N2`; the measure. What is rarer in the documents than in the others comes last.
-
-        Raises
-        ------
-        InvalidArgument
-            A number out of range, a measure that does not exist, or a corpus of another database.
-        NotSupportedError
-            A part of a corpus, beside another corpus.
-        """
-        other: str | None = None
-        condition: str | None = None
-        if isinstance(against, Corpus):
-            verb = "keywords against another corpus"
-            self._bound.check_whole(verb)
-            other = self._bound.name_of(against._bound, verb)
-        else:
-            condition = against
-        text = to_ast.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
-        return self._bound.run(self._bound.bind_text(text, params))
-
-    @bool_arguments.checked
-    def dispersion(
-        self,
-        pattern: Ngram | Pattern,
-        where: str | None = None,
-        *,
-        by: str | None = None,
-        match_text: bool | None = None,
-        ignore_case: bool | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """How evenly an n-gram is spread over the corpus: DISPERSION.
-
-        Parameters
-        ----------
-        pattern : text or token ids, or a pattern; those near others need the statement DISPERSION
-        where, params : only in documents that meet this condition
-        by : the field whose values are the parts of the corpus; None for documents
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
-
-        Returns
-        -------
-        One row: `count`; `range`, the number of parts with it, of so many `parts`; Gries' deviation of
-        proportions `dp` and `dp_norm`, the divergence `dkl` in bits, the average reduced frequency `arf`.
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, a field that no document has.
-        """
-        tree = to_ast.dispersion(pattern, match_text, ignore_case, by)
-        return self._bound.ask(tree, where, params)
-
-    @bool_arguments.checked
-    def ngrams(
-        self,
-        n: int | tuple[int, int],
-        where: str | None = None,
-        *,
-        top: int | None = None,
-        min_count: int = 1,
-        containing: Ngram | Pattern | None = None,
-        starting: Ngram | None = None,
-        ending: Ngram | None = None,
-        ignore_case: bool = False,
-        with_docs: bool = False,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The n-grams of `n` tokens, the most frequent first: NGRAMS.
-
-        Parameters
-        ----------
-        n : tokens of an n-gram, or a pair, the least and the greatest number
-        where, params : only in documents that meet this condition
-        top : the greatest number of n-grams; without it all of them, made as they are read
-        min_count : only n-grams that occur so often
-        containing : only n-grams with this n-gram, or this pattern, in them
-        starting, ending : only n-grams with this n-gram at their beginning or end
-        ignore_case : count n-grams together that differ in letters' case only
-        with_docs : in how many documents each occurs, as a column `docs`
-
-        Returns
-        -------
-        Columns `ngram`, `token_ids`, `count`.
-        """
-        tree = to_ast.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
-        return self._bound.ask(tree, where, params)
-
-    def trace(
-        self,
-        text: Ngram,
-        min_length: int = 1,
-        *,
-        docs: int | None = 10,
-        returning: str | Sequence[str] | None = None,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.
-
-        Parameters
-        ----------
-        text : text or token ids
-        min_length : the least number of tokens of a span
-        docs : the number of documents that are listed for each span; None for all
-        returning : the field, or the fields, of each document, which is then a row of its own
-        where, params : only in documents that meet this condition
-
-        Returns
-        -------
-        Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`; or `doc_id` and fields.
-
-        Raises
-        ------
-        InvalidArgument
-            A number out of range.
-        """
-        docs = to_ast.at_least(0, "docs", docs)
-        plan = self._bound.bind(to_ast.trace(text, min_length, returning), where, params)
-        return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
         """The spans of `trace` as arrays, without their documents.
@@ -1053,24 +663,6 @@ class Corpus:
         with self._bound.work():
             ids = self._bound.passage(text)
             return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
-
-    def sample(
-        self,
-        size: int,
-        where: str | None = None,
-        *,
-        seed: int | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """Draw documents at random from those that meet a condition: DOCS … SAMPLE.
-
-        Parameters
-        ----------
-        size : the number of documents
-        where, params : a condition as after WHERE; all documents without one
-        seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
-        """
-        return self._bound.ask(to_ast.sample(size, seed), where, params)
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -1114,130 +706,6 @@ class Corpus:
         return counts
 
     # ---- language models: a model is what stands after USING, or an object of `ngramdb.lm` --------------
-
-    def prob(
-        self,
-        continuation: Ngram | int,
-        given: Ngram = "",
-        model: ModelLike = "ngram",
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Probability | None:
-        """P(continuation | given): a float with its counts, or None where the context is unseen.
-
-        Parameters
-        ----------
-        continuation : text, token ids, or one token id; for several tokens the chain rule is applied
-        given : the context; empty for a token's share of the corpus
-        model : as after USING: "ngram", "ngram order 3", "infgram", "kneser_ney", "backoff(0.4)", …
-            or an object of `ngramdb.lm`
-        where, params : as if there were only the documents that meet this condition (`Corpus.where`)
-
-        Raises
-        ------
-        InvalidArgument
-            A continuation without tokens, or an unknown model.
-
-        Notes
-        -----
-        Cost: about a microsecond for a token id under n-gram and ∞-gram models. The formulas and their
-        sources are in docs/models.md.
-        """
-        if where is not None or params is not None:
-            return self._among(where, params).prob(continuation, given, model)
-        bound = self._bound
-        if bound.snapshot.is_past:
-            bound.rebind()
-        used = models.as_model(model)
-        context = bound.encode_ngram(given) if type(given) is str else given
-        token = continuation if type(continuation) is int else model_queries.single_token(continuation)
-        if (
-            token is not None
-            and bound.prob is not None
-            and used.counted
-            and type(context) in (list, tuple, np.ndarray)
-        ):
-            # The usual question goes to the kernel as it is: checks here would cost more than the answer.
-            try:
-                step = bound.prob(context, token, used.infgram, used.limit)
-                if not step[0] or (used.infgram and type(given) is str):
-                    model_queries.warn_of_unseen(bound, continuation, given)
-                return results.Probability(step[0] / step[1], step) if step[1] else None
-            except (TypeError, OverflowError, ValueError):
-                pass  # what is wrong with it is found out, and said, below
-        found = model_queries.probability(bound, continuation if token is None else (token,), context, used)
-        model_queries.warn_of_unseen(bound, continuation, given)
-        return found
-
-    def dist(
-        self,
-        given: Ngram = "",
-        model: ModelLike = "ngram",
-        top: int | None = None,
-        *,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The next-token distribution of a context, the most probable token first: DIST.
-
-        Parameters
-        ----------
-        given : the context, text or token ids
-        model : as `prob` takes it
-        top : the greatest number of rows
-        where, params : as if there were only the documents that meet this condition (`Corpus.where`)
-
-        Returns
-        -------
-        Columns `token`, `token_id`, `count`, `prob`; the end of a document is a row with token NULL.
-        Kneser-Ney has a row `<unk>` for every out-of-vocabulary token. `summary['note']` explains a model.
-
-        Raises
-        ------
-        InvalidArgument
-            A `top` that is not a whole number of at least 0, or an unknown model.
-        """
-        top = to_ast.at_least(0, "top", top)
-        if where is not None or params is not None:
-            return self._among(where, params).dist(given, model, top)
-        view = self._bound.current()
-        context = self._bound.gram(given)
-        told = plans.may_mislead(context.text, view.tokenizer.kind)
-        phrases = (plans.Phrase(view, context),) if told else ()
-        return self._bound.run(
-            plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
-        )
-
-    def dist_before(
-        self,
-        ngram: Ngram,
-        top: int | None = None,
-        *,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The distribution of the token before an n-gram, the most probable first: DIST BEFORE.
-
-        Parameters
-        ----------
-        ngram : text or token ids
-        top : the greatest number of rows
-        where, params : only in documents that meet this condition
-
-        Returns
-        -------
-        Columns `token`, `token_id`, `count`, `prob`; the beginning of a document is a row with token NULL.
-
-        Raises
-        ------
-        InvalidArgument
-            A `top` that is not a whole number of at least 0.
-
-        Notes
-        -----
-        Cost: a random read or two for each occurrence.
-        """
-        return self._bound.ask(to_ast.dist_before(ngram, top), where, params)
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The distribution of `dist` as arrays, by token id, straight from the kernel.
@@ -1298,49 +766,6 @@ class Corpus:
             Numbers of contexts and continuations that differ, or a continuation without tokens.
         """
         return model_queries.probabilities(self._bound, contexts, continuations, models.as_model(model))
-
-    @bool_arguments.checked
-    def score(
-        self,
-        ngram: Ngram,
-        model: ModelLike = "ngram",
-        *,
-        document: bool = False,
-        sentence: bool = False,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Scores:
-        """Score every token of a text (or of token ids) given the tokens before it: SCORE, as arrays.
-
-        Parameters
-        ----------
-        ngram : text or token ids
-        model : as `prob` takes it
-        document : score the text as a document of the corpus: `<s>`, the beginning of a document, comes
-            before it, and `</s>` is scored after it, as one entry more
-        sentence : cut the text into sentences, and score each with its `</s>` as a sentence of the corpus.
-            Sentences are those of patterns (`<s>`, WITHIN SENTENCE). The first such question indexes those of
-            the corpus (about 100 ns per token).
-        where, params : as `prob` takes them
-
-        Raises
-        ------
-        PlanError
-            With `sentence`, the sentences of some document are not known, or the corpus was created with a
-            `sentence_separator`, at which its models cut documents: `document` scores texts by these.
-        ResourceError
-            With `sentence`, the corpus has more than 200 million tokens.
-        """
-        if where is not None or params is not None:
-            part = self._among(where, params)
-            return part.score(ngram, model, document=document, sentence=sentence)
-        used, unit = models.as_model(model), units.unit_of(document, sentence)
-        with self._bound.work():
-            view = units.corpus_for(unit, self._bound)
-            ids = units.cut(view, unit, self._bound.passage(ngram), ngram)
-            offsets = np.array([0, len(ids)], dtype=np.int64)
-            found = scoring.token_scores(view, ids, offsets, used, unit is not None)
-        return results.Scores.of(found, used.is_probability)
 
     @bool_arguments.checked
     def score_many(
@@ -1411,101 +836,6 @@ class Corpus:
             return model_cache.language_model(view, models.as_model(model))
 
     # ---- making text ------------------------------------------------------------------------------------
-
-    def generate(
-        self,
-        given: Ngram = "",
-        tokens: int = 20,
-        model: ModelLike = "infgram",
-        *,
-        method: str | None = None,
-        beams: int | None = None,
-        temperature: float | None = None,
-        top: int | None = None,
-        nucleus: float | None = None,
-        diversity: float | None = None,
-        seed: int | None = None,
-        n: int = 1,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> list[Generated]:
-        """Generate continuations of a context, the most probable first: GENERATE.
-
-        Parameters
-        ----------
-        given : the context, text or token ids
-        tokens : the greatest number of tokens of each; it ends earlier where a document would end
-        model : as `prob` takes it
-        method : 'greedy', 'sample' or 'beam'; by default the one to which the other parameters belong, or
-            greedy
-        temperature, top, nucleus : for 'sample': above 1 is flatter; draw from this many of the most probable
-            tokens; draw from the fewest tokens whose probabilities sum to this
-        beams, diversity : for 'beam': their number; the penalty of a token that another beam has at the same
-            place
-        seed : the same seed gives the same continuations
-        n : the number of continuations
-        where, params : as `prob` takes them
-
-        Returns
-        -------
-        A list of str objects with `token_ids`, `logprob` and `ended`.
-
-        Raises
-        ------
-        InvalidArgument, PlanError
-            Parameters of different methods, or a number out of range.
-
-        Notes
-        -----
-        Diverse beams: Vijayakumar et al. 2018. Nucleus: Holtzman et al. 2020.
-        """
-        wanted = to_ast.TextWanted(
-            tokens, models.as_model(model), method, beams, temperature, top, nucleus, diversity, seed, n
-        )
-        bound = self._among(where, params)._bound
-        plan = model_queries.generation(bound, to_ast.generate(given, wanted))
-        tokenizer = plan.corpus.tokenizer
-        with bound.work():
-            found = generating.Run(plan).continuations()
-        return [
-            results.Generated(generating.text_of(item, tokenizer), item.ids, item.logprob, item.ended)
-            for item in found
-        ]
-
-    def stream(
-        self,
-        given: Ngram = "",
-        tokens: int = 20,
-        model: ModelLike = "infgram",
-        *,
-        method: str | None = None,
-        temperature: float | None = None,
-        top: int | None = None,
-        nucleus: float | None = None,
-        seed: int | None = None,
-        where: str | None = None,
-        params: ParameterValues = None,
-    ) -> Iterator[str]:
-        """Generate one continuation, and yield its text piece by piece while it is made.
-
-        Parameters
-        ----------
-        given, tokens, model, method, temperature, top, nucleus, seed : as `generate` takes them
-        where, params : as `prob` takes them
-
-        Returns
-        -------
-        An iterator of str; joined, they are the text that `generate` returns.
-        """
-        wanted = to_ast.TextWanted(
-            tokens, models.as_model(model), method, None, temperature, top, nucleus, seed=seed
-        )
-        bound = self._among(where, params)._bound
-        plan = model_queries.generation(bound, to_ast.generate(given, wanted))
-        work = bound.work()
-        with work:
-            run = generating.Run(plan)
-        return under(work, run.pieces())
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
@@ -1717,7 +1047,7 @@ class Corpus:
         self._bound.check_whole("removals")
         view = self._bound.current()
         with self._bound.work():
-            return results.Removals(audit.removals(self._bound.database.store, view.entry.audits))
+            return removals.Removals(audit.removals(self._bound.database.store, view.entry.audits))
 
     def removed_documents(self) -> Iterator[RemovedDocument]:
         """Every removed document, oldest removal first.
@@ -1753,6 +1083,9 @@ class Corpus:
         with self._bound.work():
             name = given_documents.as_path(path)
             return exporting.export_removals(self.removed_documents(), name, format)
+
+
+verbs.attach(Corpus)
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -10,13 +10,11 @@ from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
 if TYPE_CHECKING:
-    from ngramdb.api import parsing, statements
     from ngramdb.api import session as sessions
-    from ngramdb.api.arguments import to_ast
+    from ngramdb.api import statements
     from ngramdb.api.database import Database
     from ngramdb.api.session import DatabaseSession
     from ngramdb.api.snapshot import Snapshot
-    from ngramdb.api.verbs import python_warnings
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
@@ -28,12 +26,14 @@ if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
     from ngramdb.planner.source import IntArray
+    from ngramdb.questions import python_warnings
+    from ngramdb.questions.arguments import parsing, to_ast
 else:
     sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
-    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
-    parsing = lazy_module("ngramdb.api.parsing")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    parsing = lazy_module("ngramdb.questions.arguments.parsing")
     binders = lazy_module("ngramdb.planner.binder")
     grams = lazy_module("ngramdb.planner.grams")
     plans = lazy_module("ngramdb.planner.plan")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from ngramdb.api.parsing import check_values
 from ngramdb.errors import InterfaceError, PlanError
 from ngramdb.executor.results.result import Result as Result
 from ngramdb.executor.results.result import Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
+from ngramdb.questions.arguments.parsing import check_values
 
 # A column as PEP 249 describes it: name, type, display size, internal size, precision, scale, NULLs.
 ColumnDescription = tuple[str, str | None, None, None, None, None, None]

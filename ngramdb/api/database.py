@@ -33,15 +33,15 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import python_warnings
     from ngramdb.engine.changes import change as changing
     from ngramdb.engine.changes.change import Change, WriteOptions
     from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
     from ngramdb.planner import cautions
+    from ngramdb.questions import python_warnings
 else:
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")

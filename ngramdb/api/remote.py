@@ -32,13 +32,14 @@ from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
-from ngramdb.api.verbs import python_warnings
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.results.result_summary import drawn
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
+from ngramdb.questions import python_warnings
+from ngramdb.questions.verbs import LazyVerb
 from ngramdb.types import array_of
 
 if TYPE_CHECKING:
@@ -353,7 +354,7 @@ def _refused(name: str) -> Any:
 
 for _name in (one for one in vars(Corpus) if not one.startswith("_")):
     if _name in wire.VERBS:
-        setattr(RemoteCorpus, _name, _verb(_name))
+        setattr(RemoteCorpus, _name, LazyVerb(RemoteCorpus, _name, _verb))
     elif _name not in vars(RemoteCorpus):
         setattr(RemoteCorpus, _name, _refused(_name))
 for _name in OF_CONNECTIONS:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ngramdb import logs
 from ngramdb.api.database import Database
 from ngramdb.api.error_positions import placed
-from ngramdb.api.parsing import parsed
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
@@ -24,13 +23,14 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.planner.planner import make_plan
+from ngramdb.questions.arguments.parsing import parsed
 
 if TYPE_CHECKING:
     from ngramdb.api import explaining
-    from ngramdb.api.verbs import python_warnings
     from ngramdb.planner import cautions
+    from ngramdb.questions import python_warnings
 else:
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
     explaining = lazy_module("ngramdb.api.explaining")
 

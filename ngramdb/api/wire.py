@@ -23,11 +23,11 @@ from ngramdb.types import array_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from ngramdb.api import patterns
     from ngramdb.api.arguments import tables
+    from ngramdb.questions.arguments import patterns
 else:
     np = lazy_module("numpy")
-    patterns = lazy_module("ngramdb.api.patterns")
+    patterns = lazy_module("ngramdb.questions.arguments.patterns")
     tables = lazy_module("ngramdb.api.arguments.tables")
 
 #: The variable in which a token may be given, so that it does not stand in the list of processes.
@@ -78,9 +78,10 @@ NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 #: Where the classes of answers are. What they are made of: the arguments that would copy them.
 CLASSES = {
     **dict.fromkeys(
-        ("Probability", "Generated", "NextTokens", "NextTokensMany", "Spans", "Places"), "ngramdb.api.results"
+        ("Probability", "Generated", "NextTokens", "NextTokensMany", "Spans", "Places"),
+        "ngramdb.questions.results",
     ),
-    **dict.fromkeys(("StoredDocument", "Scores", "DocumentScores"), "ngramdb.api.results"),
+    **dict.fromkeys(("StoredDocument", "Scores", "DocumentScores"), "ngramdb.questions.results"),
     "Perplexity": "ngramdb.lm.evaluation",
     "Agreement": "ngramdb.lm.agreement",
     "Draft": "ngramdb.lm.generation",

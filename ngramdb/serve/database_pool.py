@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ngramdb.api import Connection, connect
-from ngramdb.api.arguments.texts import Statement
 from ngramdb.errors import BindError, DatabaseGone, InvalidArgument, NgramdbError, StorageError
 from ngramdb.interrupts import Interrupt
+from ngramdb.questions.arguments.texts import Statement
 from ngramdb.serve.problem_details import Limits, apply_settings
 
 #: The first parts of addresses that are not corpora; corpora of these names are asked by their full names.

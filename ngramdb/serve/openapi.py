@@ -7,12 +7,11 @@ from typing import Any
 
 from ngramdb import __version__
 from ngramdb.api import wire
-from ngramdb.serve import endpoints
+from ngramdb.questions.requests import PATTERN_PARAMETERS, Parameter
 from ngramdb.serve.addresses import FORMATS
-from ngramdb.serve.endpoints import COMMON, OF_STATEMENTS, PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.endpoints import COMMON, OF_STATEMENTS, QUESTIONS
 from ngramdb.serve.protocols import attribution, completions
 from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
-from ngramdb.serve.request_parameters import Parameter
 
 Schema = dict[str, Any]
 
@@ -130,7 +129,6 @@ def _of_corpora() -> Schema:
                 question.about, [*question.parameters, *COMMON], kind, True
             )
         for name, about, parameters in (
-            ("/frequency", endpoints.ABOUT, (*endpoints.PARAMETERS, *COMMON)),
             ("/versions", "The versions that are kept.", COMMON),
             ("/removals", "What was removed, and why.", COMMON),
             ("", "The properties of a corpus.", COMMON),

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from ngramdb.api import Result
-from ngramdb.api.arguments.texts import Statement
 from ngramdb.errors import QueryError, StorageError
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve import endpoints
+from ngramdb.questions.arguments.texts import Statement
+from ngramdb.questions.requests import Asked, Given, Planned, pattern_of
 from ngramdb.serve.database_pool import Library, Named
-from ngramdb.serve.endpoints import QUESTIONS, Asked, Planned
+from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem
-from ngramdb.serve.request_parameters import Given
 from ngramdb.serve.responses import Page, page_of
 
 #: Matches that are marked in a document.
@@ -61,13 +60,6 @@ class Reader:
         pieces: list[str] = tokenizer.split(given["q"] or "")
         return pieces
 
-    def frequency(
-        self, named: Named, version: int | None, given: Given, paging: tuple[int, int], work: Interrupt
-    ) -> Page:
-        """Counts by a field."""
-        asked = Asked(given, named.corpus, version, *paging)
-        return self._answered(named, asked, endpoints.plan(asked), work)
-
     def _answered(self, named: Named, asked: Asked, planned: Planned, work: Interrupt) -> Page:
         statement = planned.statement
         with _in_own_words():
@@ -93,7 +85,7 @@ class Reader:
             raise Problem(404, f"no document {doc_id} in {named.name}")
         _tell(page, named, version, statement)
         if any(given[name] is not None for name in ("q", "ids", "pattern")):
-            lines = Statement("KWIC", "KWIC").pattern(endpoints.pattern_of(given))
+            lines = Statement("KWIC", "KWIC").pattern(pattern_of(given))
             lines.source(named.corpus, version).where(f"doc_id = {doc_id}")
             found = connection.ask(lines.number("LIMIT", MOST_MARKS).text, lines.values, work=work)
             with found:

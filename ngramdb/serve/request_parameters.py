@@ -7,60 +7,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.interrupts import check
 from ngramdb.limits import MAX_INTEGER
+from ngramdb.questions.requests import Given, Parameter
 from ngramdb.serve.problem_details import Problem
-
-#: Kinds of parameters, and the schema of each in OpenAPI.
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "lengths": {"type": "string", "pattern": r"^\d+(\.\.\d+)?$"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number", "minimum": 0},
-    "flag": {"type": "boolean"},
-    "ids": {"type": "string", "pattern": r"^\s*\[?\s*(\d+(\s*,\s*\d+)*)?\s*\]?\s*$"},
-}
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter: its kind (`SCHEMAS`), what it is for, its default, the least value of an integer."""
-
-    name: str
-    kind: str
-    about: str
-    default: Any = None
-    least: int = 0
-    choices: tuple[str, ...] = ()
-
-    def schema(self) -> dict[str, Any]:
-        """As OpenAPI describes it."""
-        found = dict(SCHEMAS[self.kind])
-        if self.kind == "integer":
-            found["minimum"] = self.least
-        if self.choices:
-            found["enum"] = list(self.choices)
-        if self.default is not None:
-            found["default"] = self.default
-        return found
-
-
-class Given:
-    """The values of a request's parameters, defaults for those that were not given."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def text(self, name: str) -> str | None:
-        """A text; None where none was given."""
-        value: str | None = self._values[name]
-        return value or None
 
 
 def given(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> Given:

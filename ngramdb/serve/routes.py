@@ -15,10 +15,10 @@ from starlette.responses import Response
 
 from ngramdb import __version__, errors
 from ngramdb.api import Connection, wire
-from ngramdb.api.arguments.signatures import parse_value
 from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
-from ngramdb.serve import endpoints
+from ngramdb.questions.arguments.signatures import parse_value
+from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
 from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.endpoints import (
@@ -28,12 +28,11 @@ from ngramdb.serve.endpoints import (
     OFFSET,
     PAGED_SEED,
     PAGED_VERSION,
-    PATTERN_PARAMETERS,
     QUESTIONS,
 )
 from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
-from ngramdb.serve.request_parameters import Given, Parameter, given, json_object, once, shortened
+from ngramdb.serve.request_parameters import given, json_object, once, shortened
 from ngramdb.serve.responses import WRITERS, Page, json_of, noted
 from ngramdb.serve.running import Workers
 
@@ -139,14 +138,6 @@ class Routes:
             return await self._table(
                 asking, named, (), lambda got, paging, work: self.reader.describe(named, address.version)
             )
-        if rest[0] == "frequency" and len(rest) == 1:
-            return await self._table(
-                asking,
-                named,
-                endpoints.PARAMETERS,
-                lambda got, paging, work: self.reader.frequency(named, address.version, got, paging, work),
-                is_of_version=True,
-            )
         if rest in (["batch"], ["attribution"]) and asking.is_post:
             return await (self._batch if rest == ["batch"] else self._attribution)(asking, named)
         if rest[0] == "verbs" and len(rest) == 2 and address.version is None:
@@ -158,7 +149,7 @@ class Routes:
             return await self._table(asking, named, (), lambda got, paging, work: table(named, *paging))
         question = QUESTIONS.get(rest[0]) if len(rest) == 1 else None
         if question is None:
-            known = ", ".join(sorted([*QUESTIONS, "frequency", "versions", "removals"]))
+            known = ", ".join(sorted([*QUESTIONS, "versions", "removals"]))
             raise Problem(
                 404, f"nothing is at this address; below a corpus there are {known}", type="NotFound"
             )

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ngramdb.api import Corpus, Result, wire
-from ngramdb.api.patterns import Pattern
-from ngramdb.api.verbs import python_warnings
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
+from ngramdb.questions import python_warnings
+from ngramdb.questions.arguments.patterns import Pattern
+from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem
-from ngramdb.serve.request_parameters import Parameter, given, shortened
+from ngramdb.serve.request_parameters import given, shortened
 from ngramdb.serve.responses import as_json, json_of, page_of
 
 #: Conditions within conditions: no program needs many, and each costs a corpus.

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 import ngramdb
-from ngramdb.api.parsing import parsed
 from ngramdb.language import ast
+from ngramdb.questions.arguments.parsing import parsed
 
 
 def link(**state: object) -> str:

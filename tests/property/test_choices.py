@@ -15,7 +15,6 @@ from reference_questions import text_of
 
 import ngramdb
 from ngramdb._cext.segment.segment_index import CONDITION_CODES
-from ngramdb.api.parsing import parsed
 from ngramdb.api.session import DatabaseSession
 from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
@@ -25,6 +24,7 @@ from ngramdb.planner.plan import Costs, CountDocuments, PlainDocs
 from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.planner.planner import make_plan, optimize
 from ngramdb.planner.source import ConditionCode
+from ngramdb.questions.arguments.parsing import parsed
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from random_conditions import COSTS, DOCUMENTS, GRAMS, TREES, joined
 
 import ngramdb
-from ngramdb.api.parsing import parsed_condition
 from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AllDocs, Complement, DocsWith, Intersection, PlainDocs
+from ngramdb.questions.arguments.parsing import parsed_condition
 
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
 

@@ -14,9 +14,10 @@ from typing import Any
 from recorded import compare
 
 from ngramdb.errors import NgramdbError
-from ngramdb.serve.endpoints import QUESTIONS, Asked
+from ngramdb.questions.requests import Asked, Parameter
+from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Problem
-from ngramdb.serve.request_parameters import Parameter, given
+from ngramdb.serve.request_parameters import given
 
 RECORDED = Path(__file__).parent / "recorded"
 REQUESTS = 80
@@ -73,4 +74,5 @@ def lines_of(name: str) -> Iterator[str]:
 
 
 def test_requests() -> None:
-    compare(RECORDED / "requests.txt", "\n".join(line for name in QUESTIONS for line in lines_of(name)))
+    names = [name for name in QUESTIONS if name != "frequency"]
+    compare(RECORDED / "requests.txt", "\n".join(line for name in names for line in lines_of(name)))

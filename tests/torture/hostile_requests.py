@@ -28,13 +28,12 @@ from statements import Statements
 import ngramdb
 from ngramdb.api import wire
 from ngramdb.cli.prompt.served import ServedCompletion
+from ngramdb.questions.requests import Parameter
 from ngramdb.serve.app import Access, Service
 from ngramdb.serve.database_pool import open_library
 from ngramdb.serve.endpoints import COMMON, QUESTIONS
-from ngramdb.serve.endpoints import PARAMETERS as OF_FREQUENCY
 from ngramdb.serve.problem_details import Limits
 from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
-from ngramdb.serve.request_parameters import Parameter
 from ngramdb.serve.running import answered
 from ngramdb.serve.verbs import KINDS, arguments_of
 
@@ -224,14 +223,8 @@ class Requests:
 
     def _question(self) -> tuple[str, str, dict[str, str], bytes]:
         rng = self.rng
-        name = rng.choice([*QUESTIONS, "frequency", "documents/1", "versions", "removals", "", "nothing"])
-        known = (
-            OF_FREQUENCY
-            if name == "frequency"
-            else QUESTIONS[name].parameters
-            if name in QUESTIONS
-            else QUESTIONS["documents"].parameters
-        )
+        name = rng.choice([*QUESTIONS, "documents/1", "versions", "removals", "", "nothing"])
+        known = QUESTIONS[name if name in QUESTIONS else "documents"].parameters
         given = {
             one.name: self._value(one)
             for one in (*known, *COMMON)

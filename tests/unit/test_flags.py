@@ -14,8 +14,8 @@ from ngramdb.errors import InvalidArgument
 
 
 def _flags_of(owner):
-    for name, function in vars(owner).items():
-        if inspect.isfunction(function) and not name.startswith("_"):
+    for name, function in inspect.getmembers(owner, inspect.isfunction):
+        if not name.startswith("_"):
             for argument in bool_arguments.flags_of(inspect.unwrap(function)):
                 yield name, argument
 

@@ -34,10 +34,17 @@ FACES = frozenset(
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
     "__init__": frozenset(
-        {"api", "cluster", "lm", "ngramdb.executor.results.result", "ngramdb.tokenizers.callables"}
+        {
+            "api",
+            "cluster",
+            "lm",
+            "questions",
+            "ngramdb.executor.results.result",
+            "ngramdb.tokenizers.callables",
+        }
     ),
     "cli": FACES | {PACKAGE, "cluster", "questions", "serve"},  # the package itself, for its version
-    "cluster": frozenset({"api", "engine", "_cext"}),
+    "cluster": frozenset({"api", "ngramdb.questions.arguments.signatures", "engine", "_cext"}),
     "serve": frozenset({"api", "questions", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(
@@ -277,6 +284,11 @@ FOREIGN = frozenset(
 )
 
 
+@cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
@@ -294,13 +306,29 @@ def own_names(tree: ast.Module) -> set[str]:
     return names
 
 
-def foreign_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def inherited_names(tree: ast.Module, home: str) -> set[str]:
+    """The private names that classes of a room inherit from those of its other modules."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bases = {ast.unparse(base) for node in classes for base in node.bases}
+    imported = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    sources = [str(node.module) for node in imported if bases & {alias.name for alias in node.names}]
+    return {
+        name
+        for source in sources
+        if source in modules() and room(source) == home
+        for name in own_names(parsed(source))
+    }
+
+
+def foreign_private_names(
+    tree: ast.Module, inherited: frozenset[str] | set[str] = frozenset()
+) -> Iterator[tuple[int, str]]:
     """Uses of private names that the module does not define itself: of another module, of another's objects.
 
     A name of this module reached through an attribute (`self.other._name`) counts, too: it is that of the
     other object, whose class only happens to use the same name.
     """
-    own = own_names(tree)
+    own = own_names(tree) | inherited
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             private = [alias.name for alias in node.names if is_private(alias.name)]
@@ -313,11 +341,11 @@ def foreign_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def test_no_module_uses_private_names_of_another() -> None:
-    found = [
-        f"{module}, line {line}: {name}"
-        for module, path in modules().items()
-        for line, name in foreign_private_names(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    found = []
+    for module in modules():
+        tree = parsed(module)
+        for line, name in foreign_private_names(tree, inherited_names(tree, room(module))):
+            found.append(f"{module}, line {line}: {name}")
     assert found == []
 
 
@@ -342,6 +370,18 @@ class Mine:
         (9, "self._inherited"),
         (9, "self.other._snapshot"),
     ]
+
+
+def test_names_of_a_base_class_in_the_same_room_are_the_module_s_own() -> None:
+    source = """
+from ngramdb.questions.verbs import Asking
+class Verbs(Asking):
+    def count(self): return self._bound.count
+"""
+    tree = ast.parse(source)
+    assert list(foreign_private_names(tree)) == [(4, "self._bound")]
+    assert list(foreign_private_names(tree, inherited_names(tree, "questions"))) == []
+    assert inherited_names(tree, "api") == set()
 
 
 @pytest.mark.parametrize(

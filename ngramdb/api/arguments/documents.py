@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.arguments import packing
-from ngramdb.api.arguments.tables import SOURCE, is_iterable, is_table, iterates_over_names, rows_of
+from ngramdb.api.arguments.tables import SOURCE, is_table, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
+from ngramdb.questions.arguments import packing
+from ngramdb.questions.arguments.packing import is_iterable, iterates_over_names
 
 _IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
 # What is one document; of others it takes longer to ask whether they are tables.

@@ -13,7 +13,7 @@ documents: they are refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
@@ -57,16 +57,6 @@ def _is_scanned(given: object) -> bool:
     """Whether it is a `Dataset` or `Scanner` of pyarrow."""
     is_theirs = type(given).__module__.partition(".")[0] == "pyarrow"
     return is_theirs and (hasattr(given, "scanner") or hasattr(given, "to_reader"))
-
-
-def is_iterable(given: object) -> TypeGuard[Iterable[Any]]:
-    """Whether an object gives items one by one; an array without dimensions has the method and gives none."""
-    return isinstance(given, Iterable) and getattr(given, "shape", None) != ()
-
-
-def iterates_over_names(given: object) -> bool:
-    """Whether iterating over an object gives the names of its columns or keys."""
-    return isinstance(given, Mapping) or (hasattr(given, "columns") and hasattr(given, "dtypes"))
 
 
 def rows_of(

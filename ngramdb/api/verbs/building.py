@@ -36,7 +36,7 @@ from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer, title_of
 
 if TYPE_CHECKING:
-    from ngramdb.api.arguments.signatures import BuildOptions, Unpack
+    from ngramdb.questions.arguments.signatures import BuildOptions, Unpack
 
 # What the corpus of a part is called in its database.
 CORPUS = "part"

@@ -9,9 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb.api.arguments import to_ast, units
 from ngramdb.api.arguments.documents import each_of
-from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs.exporting import write_text
 from ngramdb.api.verbs.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
@@ -29,6 +27,8 @@ from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.planner.plan import Unit
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
+from ngramdb.questions.arguments import to_ast, units
+from ngramdb.questions.arguments.models import as_model
 from ngramdb.types import token_ids
 
 # The ids of a document and its text or ids: the ids to read.

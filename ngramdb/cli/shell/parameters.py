@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ngramdb.api.arguments.signatures import Value, parse_value
 from ngramdb.cli.common import UsageError
 from ngramdb.errors import PlanError
 from ngramdb.language.highlight import lex
+from ngramdb.questions.arguments.signatures import Value, parse_value
 
 ParameterValues = list[Value] | dict[str, Value] | None
 

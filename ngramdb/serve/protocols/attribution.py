@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ngramdb.compat.infinigram.attribution import chosen_spans, logprob_sum, places_of
 from ngramdb.compat.infinigram.documents import Excerpt
 from ngramdb.interrupts import Interrupt, check
+from ngramdb.questions.requests import Parameter
 from ngramdb.serve.problem_details import Problem
 from ngramdb.serve.protocols.infini_gram import Fields, Opened
-from ngramdb.serve.request_parameters import Parameter, given
+from ngramdb.serve.request_parameters import given
 
 PARAMETERS = (
     Parameter("response", "text", "the text"),

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.arguments.models import as_model
 from ngramdb.errors import BindError
 from ngramdb.interrupts import Interrupt, check
+from ngramdb.questions.arguments.models import as_model
+from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.problem_details import Problem
 from ngramdb.serve.protocols.attribution import token_starts
-from ngramdb.serve.request_parameters import Parameter, given, shortened
+from ngramdb.serve.request_parameters import given, shortened
 
 Fields = dict[str, Any]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from ngramdb.errors import NgramdbError
 from ngramdb.interrupts import Interrupt
-from ngramdb.registries import MODELS
-from ngramdb.serve import endpoints
+from ngramdb.questions.count import SYNTAX
+from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
 from ngramdb.serve.database_pool import Named
-from ngramdb.serve.endpoints import PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
-from ngramdb.serve.request_parameters import Given, Parameter, given
+from ngramdb.serve.request_parameters import given
 from ngramdb.serve.responses import Page, as_json
 
 #: What an assistant reads in one go: rows if none are asked for, and the most; characters of texts.
@@ -33,10 +33,6 @@ LIMIT = Parameter(
     "limit", "integer", f"rows of the answer, {LIMITS.rows} if not given, at most {LIMITS.max_rows}"
 )
 OFFSET = Parameter("offset", "integer", "rows to pass over, to read on")
-SYNTAX = """\
-"n-gram" in double quotes is counted as tokens; "x" MATCH TEXT as text, whatever its tokens; \
-"x" IGNORE CASE; "a" [0..3] "b" with a gap of up to 3 tokens; AND, OR, NOT, parentheses; \
-… WITHIN 5 TOKENS; conditions on fields: year > 1990, source = 'news', title LIKE 'A%'."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +72,6 @@ def _describe(reader: Reader, call: Called) -> Page:
     return reader.describe(_named(call), call.version)
 
 
-def _frequency(reader: Reader, call: Called) -> Page:
-    return reader.frequency(_named(call), call.version, call.given, call.paging, call.work)
-
-
 def _document(reader: Reader, call: Called) -> Page:
     """A document, and of its text the characters that were asked for."""
     page = reader.document(_named(call), call.version, call.given["doc_id"], call.given, call.work)
@@ -106,14 +98,16 @@ def _named(call: Called) -> Named:
     return call.named
 
 
-def _question(name: str, question: str, about: str, *required: str) -> Tool:
-    """One of the questions of the service."""
-    parameters = (*QUESTIONS[question].parameters, CORPUS, VERSION, LIMIT, OFFSET)
+def _question(route: str, note: str = "") -> Tool:
+    """Return a question of the service as a tool; `note` is added to its description."""
+    question = QUESTIONS[route]
+    assert question.tool is not None
+    parameters = (*question.parameters, CORPUS, VERSION, LIMIT, OFFSET)
 
     def run(reader: Reader, call: Called) -> Page:
-        return reader.question(question, _named(call), call.version, call.given, call.paging, call.work)
+        return reader.question(route, _named(call), call.version, call.given, call.paging, call.work)
 
-    return Tool(name, about, parameters, run, required)
+    return Tool(question.tool.name, question.tool.about + note, parameters, run, question.tool.required)
 
 
 TOOLS = {
@@ -133,43 +127,9 @@ TOOLS = {
             (CORPUS, VERSION),
             _describe,
         ),
+        *map(_question, ("count", "frequency", "concordance", "next", "before")),
         _question(
-            "count",
-            "count",
-            "Count exactly how often something occurs in a corpus. Give `q`, words as they stand, or "
-            f"`pattern`, an expression: {SYNTAX} `where` limits the documents.",
-        ),
-        Tool(
-            "count_by_field",
-            "Count occurrences (or, with `documents`, documents) by the values of a metadata field, or by "
-            "period: by year for a trend, by source for a comparison. `relative` adds the count per million "
-            "tokens, which is what to compare where parts differ in size.",
-            (*endpoints.PARAMETERS, CORPUS, VERSION, LIMIT, OFFSET),
-            _frequency,
-            ("by",),
-        ),
-        _question(
-            "concordance",
-            "concordance",
-            "Show where something occurs, each occurrence with the words to its left and right and its "
-            "document: the evidence for how a word is used. `returning` adds fields (source, year, …) to "
-            "each line; `sample` draws lines at random instead of the first ones.",
-        ),
-        _question(
-            "next_tokens",
-            "next",
-            "What comes next after a text, with exact counts and probabilities: the most frequent "
-            "continuations. Under sub-word tokenizers begin a text inside a sentence with its blank.",
-        ),
-        _question(
-            "previous_tokens", "before", "What stands before a text, with exact counts and probabilities."
-        ),
-        _question(
-            "find_documents",
-            "documents",
-            "Find documents that contain something (`q`, or `pattern`), or meet a condition on fields "
-            f"(`where`), or both. Texts are cut after {MOST_CHARACTERS} characters; read_document has them "
-            "whole.",
+            "documents", f" Texts are cut after {MOST_CHARACTERS} characters; read_document has them whole."
         ),
         Tool(
             "read_document",
@@ -185,31 +145,7 @@ TOOLS = {
             _document,
             ("doc_id",),
         ),
-        _question(
-            "trace_text",
-            "trace",
-            "Which parts of a text stand in the corpus word for word (where it may have been taken from, or "
-            "what a model may have seen): the longest spans, how often each occurs, and documents that have "
-            "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
-            "beginning.",
-            "q",
-        ),
-        _question(
-            "frequent_ngrams", "ngrams", "The most frequent n-grams of n tokens, in all or some documents."
-        ),
-        _question(
-            "collocates",
-            "collocates",
-            "The words that stand near something more often than chance would have it, by a measure of "
-            "association.",
-        ),
-        _question(
-            "score_text",
-            "score",
-            "How likely a text is under a language model of the corpus, token by token. Models: "
-            f"{', '.join(MODELS)}.",
-            "q",
-        ),
+        *map(_question, ("trace", "ngrams", "collocates", "score")),
         Tool(
             "query",
             "Run a statement of ngramdb's query language that only reads, for what other tools do not ask: "

@@ -53,8 +53,8 @@ def db(connection, request):
 def test_every_verb_that_matches_text_is_compared():
     found = {
         name
-        for name, function in vars(Corpus).items()
-        if inspect.isfunction(function) and "match_text" in inspect.signature(function).parameters
+        for name, function in inspect.getmembers(Corpus, inspect.isfunction)
+        if "match_text" in inspect.signature(function).parameters
     }
     assert found == set(VERBS)
 

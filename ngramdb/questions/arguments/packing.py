@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.api.arguments.tables import is_iterable, iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.grams import bind_gram
 from ngramdb.planner.source import IntArray, Tokenizer
@@ -18,6 +17,16 @@ Encode = Callable[[str], Any]
 
 # N-grams that are read between two looks whether the work shall stop.
 CHECKED_EVERY = 256
+
+
+def is_iterable(given: object) -> TypeGuard[Iterable[Any]]:
+    """Whether an object gives items one by one; an array without dimensions has the method and gives none."""
+    return isinstance(given, Iterable) and getattr(given, "shape", None) != ()
+
+
+def iterates_over_names(given: object) -> bool:
+    """Whether iterating over an object gives the names of its columns or keys."""
+    return isinstance(given, Mapping) or (hasattr(given, "columns") and hasattr(given, "dtypes"))
 
 
 def pack(

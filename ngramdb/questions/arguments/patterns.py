@@ -6,11 +6,11 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
-from ngramdb.api.arguments.texts import quoted_ngram
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.language.parser import parse_pattern
 from ngramdb.planner.parameters import Parameters, ParameterValues, placeholders
+from ngramdb.questions.arguments.texts import quoted_ngram
 from ngramdb.types import token_ids
 
 # Texts of patterns that are kept parsed.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ngramdb import interrupts
-from ngramdb.api.arguments import packing
 from ngramdb.bool_arguments import as_flag
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.planner.binding.sentences import why_not_in_sentences
+from ngramdb.questions.arguments import packing
 
 if TYPE_CHECKING:
-    from ngramdb.api.corpus_handle import BoundCorpus
     from ngramdb.planner.plan import Unit
     from ngramdb.planner.source import Corpus, IntArray
+    from ngramdb.questions.verbs import Bound
 
 
 def unit_of(document: bool | None, sentence: bool | None, default: Unit | None = None) -> Unit | None:
@@ -35,7 +35,7 @@ def unit_of(document: bool | None, sentence: bool | None, default: Unit | None =
     return "document" if document else "sentence" if sentence else None
 
 
-def corpus_for(unit: Unit | None, bound: BoundCorpus) -> Corpus:
+def corpus_for(unit: Unit | None, bound: Bound) -> Corpus:
     """Return the corpus whose models score such texts.
 
     Raises

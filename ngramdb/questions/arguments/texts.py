@@ -16,10 +16,10 @@ from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     from ngramdb import types
-    from ngramdb.api import parsing
+    from ngramdb.questions.arguments import parsing
 else:
     types = lazy_module("ngramdb.types")
-    parsing = lazy_module("ngramdb.api.parsing")
+    parsing = lazy_module("ngramdb.questions.arguments.parsing")
 
 Ngram = str | Sequence[int]
 

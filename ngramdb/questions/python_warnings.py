@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngramdb.api.results import Places, StoredDocument
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.kwic.concordance import lines_of
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.lazy import lazy_module
+from ngramdb.questions.results import Places, StoredDocument
 
 if TYPE_CHECKING:
-    from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.planner import cautions, grams
     from ngramdb.planner import plan as plans
+    from ngramdb.planner.source import Corpus
 else:
     cautions = lazy_module("ngramdb.planner.cautions")
     grams = lazy_module("ngramdb.planner.grams")
@@ -58,7 +58,7 @@ def warn(said: Iterable[Any]) -> None:
             warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
 
 
-def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:
+def warn_of(view: Corpus, text: Any, matched: str | None = None, before: Any = None) -> None:
     """Warn of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
 
     `before` is text or token ids.
@@ -70,7 +70,7 @@ def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any
 
 
 def warn_of_many(
-    view: CorpusView, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
+    view: Corpus, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
 ) -> None:
     """Warn of those texts, among many, at these places, that occur nowhere because of their tokens."""
     for n_looked_at, place in enumerate(places):
@@ -85,7 +85,7 @@ def warn_of_many(
             return
 
 
-def _phrase(view: CorpusView, text: Any, matched: str | None, before: Any) -> plans.Phrase | None:
+def _phrase(view: Corpus, text: Any, matched: str | None, before: Any) -> plans.Phrase | None:
     if not isinstance(text, str) and not isinstance(before, str):
         return None
     kind = view.tokenizer.kind

@@ -9,18 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
+from ngramdb.questions.verbs import Bound
 from ngramdb.types import array_of
 
 if TYPE_CHECKING:
-    from ngramdb.api import patterns, results
-    from ngramdb.api.arguments import models, packing, to_ast
-    from ngramdb.api.results import NextTokens, NextTokensMany, Probability, Scores
-    from ngramdb.api.verbs import python_warnings
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import probability as chains
+    from ngramdb.language import ast
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
@@ -28,17 +25,21 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import Generation
     from ngramdb.planner.source import IntArray
+    from ngramdb.questions import python_warnings, results
+    from ngramdb.questions.arguments import models, packing, patterns, to_ast
+    from ngramdb.questions.results import NextTokens, NextTokensMany, Probability, Scores
 else:
-    python_warnings = lazy_module("ngramdb.api.verbs.python_warnings")
-    models = lazy_module("ngramdb.api.arguments.models")
-    packing = lazy_module("ngramdb.api.arguments.packing")
-    to_ast = lazy_module("ngramdb.api.arguments.to_ast")
-    patterns = lazy_module("ngramdb.api.patterns")
-    results = lazy_module("ngramdb.api.results")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    models = lazy_module("ngramdb.questions.arguments.models")
+    packing = lazy_module("ngramdb.questions.arguments.packing")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    patterns = lazy_module("ngramdb.questions.arguments.patterns")
+    results = lazy_module("ngramdb.questions.results")
     model_cache = lazy_module("ngramdb.executor.questions.models")
     chains = lazy_module("ngramdb.executor.questions.probability")
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
+    ast = lazy_module("ngramdb.language.ast")
     grams = lazy_module("ngramdb.planner.grams")
     plans = lazy_module("ngramdb.planner.plan")
 
@@ -47,11 +48,11 @@ else:
 FEW = 1 << 16
 
 
-def count(bound: BoundCorpus, ngram: Any) -> int:
+def count(bound: Bound, ngram: Any) -> int:
     """The number of occurrences of what is no list of token ids: a text, a pattern, a tuple or an array."""
     if isinstance(ngram, str):
         if bound.database.settings.match != "tokens":
-            return bound.number(bound.bind(to_ast.count(ngram, None, None)))
+            return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
         ids = bound.encode(ngram)
         if not len(ids) and ngram:
             raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
@@ -61,7 +62,7 @@ def count(bound: BoundCorpus, ngram: Any) -> int:
         return found
     if type(ngram) is not tuple and type(ngram) is not np.ndarray:
         if isinstance(ngram, patterns.Pattern):
-            return bound.number(bound.bind(to_ast.count(ngram, None, None)))
+            return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
         ngram = bound.ids(ngram)
     try:
         return bound.count(ngram)
@@ -70,9 +71,10 @@ def count(bound: BoundCorpus, ngram: Any) -> int:
     bound.refuse(ngram, cause)  # outside of the handler: one error, not two
 
 
-def count_as_set(bound: BoundCorpus, ngrams: list[Any]) -> NDArray[np.int64]:
+def count_as_set(bound: Bound, ngrams: list[Any]) -> NDArray[np.int64]:
     """Count many n-grams in one statement under the setting `match`: (n,) int64."""
-    found = bound.run(bound.bind(to_ast.counts(ngrams, None, None, to_ast.TableWanted())))
+    first, *others = to_ast.occurring_each(ngrams)
+    found = bound.run(bound.bind(ast.Count(first, others=tuple(others))))
     return np.array([row[-1] for row in found], dtype=np.int64)
 
 
@@ -87,13 +89,13 @@ def counted(model: Any) -> ModelSpec:
     return used
 
 
-def warn_of_unseen(bound: BoundCorpus, continuation: Any, given: Any) -> None:
+def warn_of_unseen(bound: Bound, continuation: Any, given: Any) -> None:
     """Warn where a continuation never follows a context because of the tokens of either."""
     if isinstance(continuation, str) or isinstance(given, str):
         python_warnings.warn_of(bound.view, continuation, before=given)
 
 
-def probability(bound: BoundCorpus, continuation: Any, context: Any, model: ModelSpec) -> Probability | None:
+def probability(bound: Bound, continuation: Any, context: Any, model: ModelSpec) -> Probability | None:
     """P(continuation | context) of several tokens, or by any model; None where the context is unseen."""
     tokens = bound.ids(continuation)
     if not len(tokens):
@@ -103,7 +105,7 @@ def probability(bound: BoundCorpus, continuation: Any, context: Any, model: Mode
     return None if found.prob is None else results.Probability(found.prob, found[1:])
 
 
-def probabilities(bound: BoundCorpus, contexts: Any, continuations: Any, model: ModelSpec) -> Scores:
+def probabilities(bound: Bound, contexts: Any, continuations: Any, model: ModelSpec) -> Scores:
     """Many probabilities, each of a continuation after the context at the same place."""
     view = bound.current()
     contexts, continuations = packing.listed(contexts), _ids_or_listed(continuations)
@@ -129,7 +131,7 @@ def _ids_or_listed(continuations: Any) -> Any:
     return list(continuations) if is_flat else packing.listed(continuations)
 
 
-def _continuations(bound: BoundCorpus, given: Any) -> tuple[IntArray, IntArray]:
+def _continuations(bound: Bound, given: Any) -> tuple[IntArray, IntArray]:
     if isinstance(given, np.ndarray) or (given and set(map(type, given)) == {int}):
         tokens = bound.ids(given)
         return tokens, np.arange(len(tokens) + 1, dtype=np.int64)
@@ -140,7 +142,7 @@ def _continuations(bound: BoundCorpus, given: Any) -> tuple[IntArray, IntArray]:
     return tokens, offsets
 
 
-def next_tokens(bound: BoundCorpus, given: Any, model: ModelSpec) -> NextTokens:
+def next_tokens(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
     """The next-token distribution of a context as arrays, by a model that is counted."""
     if isinstance(given, str):
         python_warnings.warn_of(bound.view, given)
@@ -161,7 +163,7 @@ def next_tokens(bound: BoundCorpus, given: Any, model: ModelSpec) -> NextTokens:
     return results.NextTokens(ids, counts, n_end, context_count, n + 1)
 
 
-def next_tokens_many(bound: BoundCorpus, contexts: Any, model: ModelSpec) -> NextTokensMany:
+def next_tokens_many(bound: Bound, contexts: Any, model: ModelSpec) -> NextTokensMany:
     """The same of many contexts, in one kernel call where no separator cuts documents into sentences."""
     view = bound.current()
     contexts = packing.listed(contexts)
@@ -183,7 +185,7 @@ def next_tokens_many(bound: BoundCorpus, contexts: Any, model: ModelSpec) -> Nex
     return results.NextTokensMany(starts, ids, counts, n_end, context_count, n + 1)
 
 
-def generation(bound: BoundCorpus, tree: Any) -> Generation:
+def generation(bound: Bound, tree: Any) -> Generation:
     """The plan of a GENERATE, made by hand; warns of what its context may have meant."""
     plan = bound.optimized(bound.bind(tree))
     assert isinstance(plan, plans.Generation)

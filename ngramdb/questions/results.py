@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -17,11 +16,9 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
-    from ngramdb.engine.changes.audit import Removal
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions.probability import TokenScores
     from ngramdb.executor.results import dataframes, result
-    from ngramdb.executor.results.result import Result
     from ngramdb.lm import values
     from ngramdb.lm import values as measures
 else:
@@ -227,27 +224,6 @@ class Places(NamedTuple):
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each occurrence."""
         return _frame(**self._asdict())
-
-
-class Removals(list["Removal"]):
-    """The removals from a corpus, oldest first: a list that is printed as a table of the newest ones."""
-
-    def __repr__(self) -> str:
-        return repr(self._table())
-
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
-
-    def _table(self) -> Result:
-        names = ("version", "created", "by", "n_documents", "n_tokens", "statement", "reason")
-        table = result.Result.of_rows(names, [self._row(one, names) for one in self[-SHOWN_ROWS:]])
-        table.n_rows = len(self)
-        return table
-
-    @staticmethod
-    def _row(removal: Removal, names: Sequence[str]) -> tuple[Any, ...]:
-        at = datetime.fromtimestamp(removal.created, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
-        return tuple(at if name == "created" else getattr(removal, name) for name in names)
 
 
 class StoredDocument(NamedTuple):

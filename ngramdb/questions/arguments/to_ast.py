@@ -1,0 +1,184 @@
+"""Arguments of verbs as nodes of a syntax tree, without spans: n-grams, patterns, fields, numbers, models."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import checked
+from ngramdb.language import ast
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.questions.arguments import packing
+from ngramdb.questions.arguments.packing import is_iterable
+from ngramdb.questions.arguments.patterns import Pattern
+from ngramdb.types import array_of, token_ids
+
+# What separates the keys of a path, or else is escaped in one of them.
+_DOT = re.compile(r"\\(.)|\.")
+
+
+def _each_ngram(ngrams: Any) -> list[Any]:
+    """Return the n-grams of `counts` as a list: of one if it is text, a pattern or flat token ids."""
+    if isinstance(ngrams, str) or not is_iterable(ngrams):
+        return [ngrams]
+    found = array_of(ngrams)
+    if found is not None and found.ndim == 1 and found.dtype.kind in "iub":
+        return [ngrams]
+    every = packing.listed(ngrams)
+    if isinstance(every, tuple):
+        raise InvalidArgument("counts takes a list of n-grams; count_many takes a pair (flat ids, offsets)")
+    return [every] if all(isinstance(one, (int, np.integer)) for one in every) else every
+
+
+def names(argument: str, given: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the names of fields: none, one or several. Raises InvalidArgument."""
+    found = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(found, Sequence) or not all(isinstance(name, str) for name in found):
+        raise InvalidArgument(f"{argument} is the name of a field, or several, not {given!r}")
+    return found
+
+
+def fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field, ...]:
+    """Return the fields of these names. Raises InvalidArgument."""
+    return tuple(field(name) for name in names(argument, given))
+
+
+def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
+    """The tree of a question, asked of one corpus, with a condition on its documents."""
+    source = ast.Source((ast.SourceTerm(ast.Name(corpus)),))
+    return replace(tree, source=source) if where is None else replace(tree, source=source, where=where)
+
+
+def is_sentence(window: Any) -> bool:
+    """Return True if a window is the sentence."""
+    # An array is compared item by item.
+    return isinstance(window, str) and window == "sentence"
+
+
+def at_least(least: int, name: str, value: Any) -> int | None:
+    """A whole number, of numpy's types as well; None as it is. Raises InvalidArgument below `least`."""
+    if value is None:
+        return None
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def version_number(value: Any, number_of: Callable[[str], int] | None = None) -> int:
+    """The number of a version that is given by its number, or by its name if `number_of` finds names.
+
+    Raises InvalidArgument for anything else.
+    """
+    if number_of is not None and isinstance(value, str) and not value.isdecimal():
+        return number_of(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        kinds = "a whole number" if number_of is None else "a whole number, or the name of a version"
+        raise InvalidArgument(f"version is {kinds}, not {value!r}")
+    return number
+
+
+def version_name(value: Any) -> str:
+    """The name of a version. Raises InvalidArgument if it is not a str."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"the name of a version is a str, not {value!r}")
+    return value
+
+
+def field(path: str) -> ast.Field:
+    r"""A field by its path as DESCRIBE shows it: `meta.year`; a dot within a key is written `\.`."""
+    keys = _DOT.sub(lambda match: match[1] or "\0", path)
+    return ast.Field(tuple(keys.split("\0")))
+
+
+def ngram(value: Any) -> ast.Text | ast.TokenIds:
+    """Return an n-gram. Raises InvalidArgument."""
+    return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
+
+
+def part(value: Any) -> ast.Text | ast.TokenIds | None:
+    """Return an n-gram; None for None."""
+    return None if value is None else ngram(value)
+
+
+def pattern_tree(value: Any) -> ast.Pattern | None:
+    """Return an n-gram or a pattern as it is; None for None."""
+    return value.tree if isinstance(value, Pattern) else part(value)
+
+
+def occurring_each(
+    ngrams: Any, match_text: bool | None = None, ignore_case: bool | None = None
+) -> tuple[ast.Contains, ...]:
+    """Return the condition that an n-gram occurs for each of a list, or for the only one."""
+    return tuple(occurring(one, match_text, ignore_case) for one in checked(_each_ngram(ngrams)))
+
+
+def occurring(value: Any, match_text: bool | None = None, ignore_case: bool | None = None) -> ast.Contains:
+    """Return the condition that an n-gram or a pattern occurs."""
+    return ast.Contains(_pattern(value, match_text, ignore_case))
+
+
+def _pattern(value: Any, match_text: bool | None, ignore_case: bool | None) -> ast.Pattern:
+    """Return an n-gram or a pattern with its modifiers; without any the setting `match` applies."""
+    tree = value.tree if isinstance(value, Pattern) else ngram(value)
+    if match_text is None and ignore_case is None:
+        return tree
+    if isinstance(tree, (ast.Text, ast.TokenIds, ast.Parameter)):
+        return ast.Matching(tree, match_text, bool(ignore_case))
+    if not match_text and not ignore_case:
+        return tree
+    return ast.Matching(ast.Group((tree,)), match_text or None, bool(ignore_case))
+
+
+def measure(name: str) -> ast.Measure:
+    """Return a measure by its name, in any case. Raises InvalidArgument if it is not a str."""
+    if not isinstance(name, str):
+        raise InvalidArgument(f"by is the name of a measure, not {name!r}")
+    return ast.Measure(name.lower())
+
+
+def model(spec: ModelSpec) -> ast.ModelClause:
+    """Return a model as after USING."""
+    return ast.ModelClause(
+        spec.kind,
+        order=None if spec.order is None else ast.Value(spec.order),
+        weight=ast.Value(spec.weight) if spec.kind == "backoff" else None,
+        min_count=ast.Value(spec.min_count),
+    )
+
+
+def real(name: str, value: float | None) -> ast.Value | None:
+    """Return a number; None for None. Raises InvalidArgument."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise InvalidArgument(f"{name} is a number, not {value!r}")
+    return None if value is None else ast.Value(value)
+
+
+def number(least: int, name: str, value: int | None) -> ast.Value | None:
+    """Return a whole number of at least `least`; None for None. Raises InvalidArgument."""
+    number = at_least(least, name, value)
+    return None if number is None else ast.Value(number)
+
+
+def whole(least: int, name: str, value: Any) -> int:
+    """A whole number of at least `least`; whatever else, None too, raises InvalidArgument."""
+    number = at_least(least, name, value)
+    if number is None:
+        raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
+    return number
+
+
+def required(least: int, name: str, value: Any) -> ast.Value:
+    """The same for a tree."""
+    return ast.Value(whole(least, name, value))

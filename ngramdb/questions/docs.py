@@ -1,0 +1,148 @@
+"""DOCS and COUNT DOCS: documents that meet a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ngramdb import bool_arguments
+from ngramdb.lazy import lazy_module
+from ngramdb.questions.arguments.texts import Statement, fields_of
+from ngramdb.questions.definition import Tool, WrittenByHand
+from ngramdb.questions.requests import (
+    DESCENDING,
+    ORDER_DOCUMENTS,
+    PATTERN_PARAMETERS,
+    RETURNING,
+    SAMPLE,
+    SEED,
+    WHERE,
+    Asked,
+    is_sampled,
+    pattern_of,
+)
+from ngramdb.questions.verbs import Asking
+
+if TYPE_CHECKING:
+    from ngramdb.executor.results.result import Result
+    from ngramdb.language import ast
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions.arguments import to_ast
+else:
+    ast = lazy_module("ngramdb.language.ast")
+    plans = lazy_module("ngramdb.planner.plan")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+
+
+class Verbs(Asking):
+    """Verbs of a corpus."""
+
+    def docs(
+        self,
+        where: str | None = None,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        returning: str | Sequence[str] | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The documents that meet a condition, all without one: DOCS.
+
+        Parameters
+        ----------
+        where, params : a condition as after WHERE
+        order_by : one field or several; doc_id by default. Documents without the field come last
+        descending : the reverse order
+        limit, offset : the greatest number of rows, and the number of rows to pass over before them
+        returning : the column, or the columns, that are wanted: fields, `doc_id`, `length`, `text`
+
+        Returns
+        -------
+        A row per document; `summary['total']` is the exact number, also with a `limit`.
+
+        Raises
+        ------
+        InvalidArgument
+            A limit or an offset that is not a whole number of at least 0.
+        """
+        # Asked by the hundred thousand, so that what is usual is not looked at any further.
+        if descending is not False:
+            descending = bool_arguments.as_flag("descending", descending)
+        if order_by is not None or returning is not None:
+            keys = to_ast.fields("order_by", order_by) or (to_ast.field("doc_id"),)
+            tree = ast.Docs(
+                order_by=tuple(ast.OrderBy(key, descending) for key in keys),
+                limit=to_ast.number(0, "limit", limit),
+                offset=to_ast.number(0, "offset", offset),
+                returning=to_ast.fields("returning", returning),
+            )
+            return self._bound.ask(tree, where, params)
+        if limit is not None or type(offset) is not int or offset:
+            limit, offset = to_ast.at_least(0, "limit", limit), to_ast.whole(0, "offset", offset)
+        view = self._bound.current()
+        found, phrases = self._bound.documents(where, params, view)
+        return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
+
+    def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
+        """The number of documents that meet a condition: COUNT DOCS.
+
+        Parameters
+        ----------
+        where, params : a condition as after WHERE; all documents without one
+        """
+        view = self._bound.current()
+        found, phrases = self._bound.documents(where, params, view)
+        return self._bound.number(plans.CountDocuments(view, found, phrases=phrases))
+
+    def sample(
+        self,
+        size: int,
+        where: str | None = None,
+        *,
+        seed: int | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
+        """Draw documents at random from those that meet a condition: DOCS … SAMPLE.
+
+        Parameters
+        ----------
+        size : the number of documents
+        where, params : a condition as after WHERE; all documents without one
+        seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
+        """
+        sample = ast.Sample(to_ast.required(1, "size", size), to_ast.number(0, "seed", seed))
+        return self._bound.ask(ast.Docs(sample=sample), where, params)
+
+
+def _documents(asked: Asked) -> Statement:
+    """Return the statement, whose condition is that of occurrences, that of `where`, or both."""
+    given = asked.given
+    statement = Statement("DOCS", "DOCS").source(asked.corpus, asked.version)
+    ways = [name for name in ("q", "ids", "pattern") if given[name] is not None]
+    if ways:
+        both = Statement().pattern(pattern_of(given))
+        if given.text("where"):
+            both = Statement().add("(").join(both).add(") AND (").condition("", given["where"]).add(")")
+        statement.add("WHERE").join(both)
+    else:
+        statement.where(given.text("where"))
+    statement.order(fields_of(given["order"]), given["descending"])
+    return statement.sample(given["sample"], given["seed"]).returning(fields_of(given["returning"]))
+
+
+# By hand: the verb `docs` has no pattern beside its condition, and `sample` is a verb of its own.
+DEFINITION = WrittenByHand(
+    "Documents, those with an n-gram or those that meet a condition: DOCS.",
+    (*PATTERN_PARAMETERS, WHERE, ORDER_DOCUMENTS, DESCENDING, SAMPLE, SEED, RETURNING),
+    _documents,
+    page="LIMIT",
+    is_drawn=is_sampled,
+    tool=Tool(
+        "find_documents",
+        "Find documents that contain something (`q`, or `pattern`), or meet a condition on fields "
+        "(`where`), or both.",
+    ),
+)

@@ -1,0 +1,82 @@
+"""TRACE: the parts of a text that occur in the corpus word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ngramdb.language import ast
+from ngramdb.limits import MAX_INTEGER
+from ngramdb.questions.arguments import to_ast
+from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.spelling import Condition, Number, Passage
+from ngramdb.questions.verbs import Asking
+
+if TYPE_CHECKING:
+    from ngramdb.executor.results.result import Result
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions.arguments.signatures import Ngram
+
+
+class Verbs(Asking):
+    """Verbs of a corpus."""
+
+    def trace(
+        self,
+        text: Ngram,
+        min_length: int = 1,
+        *,
+        docs: int | None = 10,
+        returning: str | Sequence[str] | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.
+
+        Parameters
+        ----------
+        text : text or token ids
+        min_length : the least number of tokens of a span
+        docs : the number of documents that are listed for each span; None for all
+        returning : the field, or the fields, of each document, which is then a row of its own
+        where, params : only in documents that meet this condition
+
+        Returns
+        -------
+        Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`; or `doc_id` and fields.
+
+        Raises
+        ------
+        InvalidArgument
+            A number out of range.
+        """
+        docs = to_ast.at_least(0, "docs", docs)
+        tree = ast.Trace(
+            to_ast.ngram(text),
+            min_length=to_ast.number(1, "min_length", min_length),
+            returning=to_ast.fields("returning", returning),
+        )
+        plan = self._bound.bind(tree, where, params)
+        return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))
+
+
+DEFINITION = Definition(
+    Verbs,
+    "trace",
+    "TRACE",
+    "Which parts of a text stand in the corpus word for word: TRACE.",
+    {
+        "text": Passage("the text"),
+        "where": Condition(),
+        "min_length": Number("the least number of tokens of a part", least=1),
+    },
+    tool=Tool(
+        "trace_text",
+        "Which parts of a text stand in the corpus word for word (where it may have been taken from, or "
+        "what a model may have seen): the longest spans, how often each occurs, and documents that have "
+        "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
+        "beginning.",
+        ("q",),
+    ),
+)
