@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Tool
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from ngramdb.questions.arguments.signatures import Ngram
 
 
-@dataclass(frozen=True)
 class Window(Spelling):
     """Tokens on either side, or `sentence`; and `within_sentence`."""
 

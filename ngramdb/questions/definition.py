@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.requests import Asked, Given, Parameter, Planned
 from ngramdb.questions.spelling import Spelling
@@ -42,8 +42,7 @@ def request_named(route: str) -> Request:
     return found
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A question as a tool of assistants: its name, its description, and the parameters it requires."""
 
     name: str
@@ -92,7 +91,7 @@ class Request:
         return Planned(statement)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Definition(Request):
     """A question that requests ask as its verb does.
 
@@ -145,7 +144,7 @@ class Definition(Request):
         return statement
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class WrittenByHand(Request):
     """A question that no verb asks in the same way: its parameters, and a function for its statement."""
 

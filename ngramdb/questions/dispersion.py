@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ngramdb.questions.arguments.signatures import Ngram
 
 
-@dataclass(frozen=True)
 class FieldName(Spelling):
     """The field whose values are the parts."""
 

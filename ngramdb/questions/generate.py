@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
@@ -33,7 +32,6 @@ else:
 METHODS = ("greedy", "sample", "beam")
 
 
-@dataclass(frozen=True)
 class Method(Spelling):
     """How tokens are chosen; and `beams`."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ngramdb.questions.verbs import Asking as Corpus  # all that is known of it here
 
 
-@dataclass(frozen=True)
 class Documents(Spelling):
     """The condition of the documents, or all of them."""
 
@@ -31,7 +29,6 @@ class Documents(Spelling):
         statement.where(arguments[name] or "length >= 0")
 
 
-@dataclass(frozen=True)
 class Against(Spelling):
     """The condition of the documents that they are compared with, or the rest."""
 

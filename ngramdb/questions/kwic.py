@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
@@ -30,7 +29,6 @@ else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
 
 
-@dataclass(frozen=True)
 class Window(Spelling):
     """Tokens on either side, or `sentence`."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Tool
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 
 
-@dataclass(frozen=True)
 class Lengths(Spelling):
     """A number of tokens, or the least and the greatest."""
 

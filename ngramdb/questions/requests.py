@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.questions.arguments.texts import Pattern, Statement
 
 #: Kinds of parameters, and the schema of each in OpenAPI.
@@ -20,8 +19,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter: its kind (`SCHEMAS`), what it is for, its default, the least value of an integer."""
 
     name: str
@@ -58,8 +56,7 @@ class Given:
         return value or None
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What a question is asked of, and which rows: `limit` of them, after the first `offset`."""
 
     given: Given
@@ -69,8 +66,7 @@ class Asked:
     offset: int
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(NamedTuple):
     """A statement, and how many of its first rows are passed over."""
 
     statement: Statement

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments.texts import Statement, fields_of
 from ngramdb.questions.requests import (
@@ -29,7 +29,7 @@ else:
     models = lazy_module("ngramdb.questions.arguments.models")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Spelling:
     """The base of all spellings: a parameter without a place in requests."""
 
@@ -47,7 +47,6 @@ class Spelling:
         """Add the clause of the argument to a statement."""
 
 
-@dataclass(frozen=True)
 class Occurring(Spelling):
     """An n-gram or a pattern, with `match_text` and `ignore_case`."""
 
@@ -61,7 +60,7 @@ class Occurring(Spelling):
         statement.pattern(arguments[name])
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Passage(Spelling):
     """A text or token ids, after the words `after`; empty by default if it is not `required`."""
 
@@ -78,7 +77,7 @@ class Passage(Spelling):
         statement.ngram(arguments[name], self.after)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Words(Spelling):
     """A further n-gram, as text, after the words `after`; it is always written if it `stays`."""
 
@@ -93,7 +92,6 @@ class Words(Spelling):
             statement.ngram(arguments[name] or "", self.after)
 
 
-@dataclass(frozen=True)
 class Condition(Spelling):
     """A condition on documents: WHERE."""
 
@@ -107,7 +105,7 @@ class Condition(Spelling):
         statement.where(arguments[name])
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Number(Spelling):
     """A number, after the parameter's name or `after`; its default is not written if it is `implied`."""
 
@@ -123,7 +121,6 @@ class Number(Spelling):
         statement.number(self.after or clause_of(name), arguments[name])
 
 
-@dataclass(frozen=True)
 class Switch(Spelling):
     """A flag, which is a clause."""
 
@@ -135,7 +132,7 @@ class Switch(Spelling):
             statement.add(clause_of(name))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class OneOf(Spelling):
     """A word out of several."""
 
@@ -148,7 +145,6 @@ class OneOf(Spelling):
         statement.add(f"{clause_of(name)} {arguments[name].upper()}")
 
 
-@dataclass(frozen=True)
 class Order(Spelling):
     """The keys of ORDER BY, and `descending`."""
 
@@ -162,7 +158,6 @@ class Order(Spelling):
         statement.order(arguments[name], arguments["descending"])
 
 
-@dataclass(frozen=True)
 class Sampled(Spelling):
     """The size of a sample, and `seed`."""
 
@@ -173,7 +168,6 @@ class Sampled(Spelling):
         statement.sample(arguments["sample"], arguments["seed"])
 
 
-@dataclass(frozen=True)
 class Returning(Spelling):
     """Fields beside each row."""
 
@@ -187,7 +181,6 @@ class Returning(Spelling):
         statement.returning(arguments[name])
 
 
-@dataclass(frozen=True)
 class Model(Spelling):
     """A language model: USING."""
 

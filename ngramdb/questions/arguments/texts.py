@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -24,8 +24,7 @@ else:
 Ngram = str | Sequence[int]
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(NamedTuple):
     """What is looked for: an n-gram (text or token ids), or an expression of the language as text."""
 
     ngram: Ngram | None = None
@@ -34,7 +33,7 @@ class Pattern:
     ignore_case: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Statement:
     """A statement that grows by clauses; `values` are those of the placeholders in `text`."""
 
