@@ -9,7 +9,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.requests import SENTENCE, Given, Parameter, is_of_sentence
 from ngramdb.questions.spelling import MIN_COUNT, Condition, Occurring, OneOf, Spelling
 from ngramdb.questions.verbs import Asking
@@ -116,6 +116,11 @@ DEFINITION = Definition(
         "collocates",
         "The words that stand near something more often than chance would have it, by a measure of "
         "association.",
+    ),
+    help=Help(
+        "COLLOCATES [OF] condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT]\n"
+        "  [WINDOW … WITHIN SENTENCE | SENTENCE] [BY association] [MIN COUNT k] [TOP k] [FROM source]",
+        ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
     ),
 )
 

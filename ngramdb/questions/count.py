@@ -10,7 +10,7 @@ from ngramdb.errors import InvalidArgument, ParseError
 from ngramdb.lazy import lazy_module
 from ngramdb.questions import model_queries
 from ngramdb.questions.arguments.texts import Statement, fields_of
-from ngramdb.questions.definition import Definition, Tool, WrittenByHand
+from ngramdb.questions.definition import Definition, Help, Tool, WrittenByHand
 from ngramdb.questions.requests import PATTERN_PARAMETERS, WHERE, Asked, Parameter, pattern_of
 from ngramdb.questions.spelling import Condition, Occurring
 from ngramdb.questions.verbs import Asking
@@ -143,6 +143,17 @@ DEFINITION = Definition(
         "count",
         "Count exactly how often something occurs in a corpus. Give `q`, words as they stand, or "
         f"`pattern`, an expression: {SYNTAX} `where` limits the documents.",
+    ),
+    help=Help(
+        "COUNT condition {, condition} [PER MILLION] [WHERE condition] "
+        "[GROUP BY group {, group}] [ORDER BY keys]\n"
+        "  [TOP k] [SAMPLE k [SEED s]] [FROM source]\n"
+        "COUNT DOCS [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys] [TOP k] [FROM source]",
+        ('COUNT "of the"', "occurrences of an n-gram"),
+        ('COUNT "of the" GROUP BY source', "the same per value of a metadata field"),
+        ('COUNT "he", "she" PER MILLION GROUP BY year / 10 * 10', "several n-grams, per million, by decade"),
+        ('COUNT "climate" GROUP BY RIGHT 1 TOP 10', "what stands to its right; also LEFT 1, FORM"),
+        ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ),
 )
 

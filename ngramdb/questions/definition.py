@@ -50,6 +50,14 @@ class Tool(NamedTuple):
     required: tuple[str, ...] = ()
 
 
+class Help:
+    """The help on a statement: its syntax, and examples, each with its purpose."""
+
+    def __init__(self, syntax: str, *examples: tuple[str, str]) -> None:
+        self.syntax = syntax
+        self.examples = examples
+
+
 class Request:
     """A question as a request: its parameters, and the statement that they make.
 
@@ -64,6 +72,7 @@ class Request:
     page: str | None
     is_drawn: Callable[[Given], bool]
     tool: Tool | None
+    help: Help | None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -115,6 +124,7 @@ class Definition(Request):
     page: str | None = None
     is_drawn: Callable[[Given], bool] = lambda given: False
     tool: Tool | None = None
+    help: Help | None = None
 
     def __post_init__(self) -> None:
         if unknown := self.spelled.keys() - self.defaults.keys():
@@ -154,6 +164,7 @@ class WrittenByHand(Request):
     page: str | None = None
     is_drawn: Callable[[Given], bool] = lambda given: False
     tool: Tool | None = None
+    help: Help | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -9,7 +9,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition
+from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.requests import Parameter
 from ngramdb.questions.spelling import Condition, Occurring, Spelling
 from ngramdb.questions.verbs import Asking
@@ -83,4 +83,8 @@ DEFINITION = Definition(
         "where": Condition(),
         "by": FieldName("the field whose values are the parts"),
     },
+    help=Help(
+        "DISPERSION [OF] condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]",
+        ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
+    ),
 )

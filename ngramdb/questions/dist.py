@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.spelling import Condition, Model, Passage
 from ngramdb.questions.verbs import Asking
 
@@ -115,6 +115,10 @@ DEFINITION = Definition(
         "What comes next after a text, with exact counts and probabilities: the most frequent "
         "continuations. Under sub-word tokenizers begin a text inside a sentence with its blank.",
     ),
+    help=Help(
+        "DIST [GIVEN] ngram [USING model] [WHERE condition] [TOP k] [FROM source]",
+        ('DIST GIVEN "natural language" TOP 10', "what comes next, and how often"),
+    ),
 )
 BEFORE = Definition(
     Verbs,
@@ -124,4 +128,8 @@ BEFORE = Definition(
     {"ngram": Passage(after="BEFORE"), "where": Condition()},
     page="TOP",
     tool=Tool("previous_tokens", "What stands before a text, with exact counts and probabilities."),
+    help=Help(
+        "DIST BEFORE ngram [WHERE condition] [TOP k] [FROM source]",
+        ('DIST BEFORE "language" TOP 10', "what comes before it, and how often"),
+    ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ngramdb import bool_arguments
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments.texts import Statement, fields_of
-from ngramdb.questions.definition import Tool, WrittenByHand
+from ngramdb.questions.definition import Help, Tool, WrittenByHand
 from ngramdb.questions.requests import (
     DESCENDING,
     ORDER_DOCUMENTS,
@@ -144,5 +144,10 @@ DEFINITION = WrittenByHand(
         "find_documents",
         "Find documents that contain something (`q`, or `pattern`), or meet a condition on fields "
         "(`where`), or both.",
+    ),
+    help=Help(
+        "DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]\n"
+        "  [RETURNING fields] [FROM source]",
+        ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
     ),
 )

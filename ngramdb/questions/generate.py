@@ -11,7 +11,7 @@ from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition
+from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.requests import Given, Parameter
 from ngramdb.questions.spelling import Condition, Model, Number, Passage, Spelling
 from ngramdb.questions.verbs import Asking
@@ -190,6 +190,12 @@ DEFINITION = Definition(
         "n": Number("the number of continuations", least=1, after="RETURN"),
     },
     is_drawn=_is_drawn,
+    help=Help(
+        "GENERATE [GIVEN] ngram TOKENS n [USING model] [WHERE condition] "
+        "[METHOD GREEDY | SAMPLE | BEAM(width)]\n"
+        "  [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]",
+        ('GENERATE GIVEN "once upon a" TOKENS 20 METHOD SAMPLE', "a continuation, drawn at random"),
+    ),
 )
 
 

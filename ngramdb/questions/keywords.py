@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import InvalidArgument
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition
+from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.requests import WHERE, Parameter
 from ngramdb.questions.spelling import MIN_COUNT, Number, Spelling
 from ngramdb.questions.verbs import Asking
@@ -142,4 +142,9 @@ DEFINITION = Definition(
     },
     before_from=2,
     page="TOP",
+    help=Help(
+        "KEYWORDS [OF] documents AGAINST documents | REST [NGRAMS n] [BY keyness] "
+        "[MIN COUNT k] [TOP k] [FROM source]",
+        ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
+    ),
 )

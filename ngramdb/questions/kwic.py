@@ -11,7 +11,7 @@ from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.requests import SENTENCE, Given, Parameter, is_of_sentence, is_sampled
 from ngramdb.questions.spelling import Condition, Occurring, Order, Returning, Sampled, Spelling
 from ngramdb.questions.verbs import Asking
@@ -158,6 +158,16 @@ DEFINITION = Definition(
         "Show where something occurs, each occurrence with the words to its left and right and its "
         "document: the evidence for how a word is used. `returning` adds fields (source, year, …) to "
         "each line; `sample` draws lines at random instead of the first ones.",
+    ),
+    help=Help(
+        "KWIC condition [WHERE condition] [WINDOW n | SENTENCE] [ORDER BY keys] [LIMIT k] [OFFSET n]\n"
+        "  [SAMPLE k [SEED s]] [RETURNING fields] [FROM source]",
+        ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
+        ('KWIC /wom[ae]n/ * "of"', "patterns: expressions, any token, alternatives, repetitions"),
+        (
+            'KWIC <s> "but" AND "peace" WITHIN SENTENCE',
+            "sentences: where they begin and end, and what is in one",
+        ),
     ),
 )
 

@@ -10,7 +10,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.requests import Given, Parameter
 from ngramdb.questions.spelling import MIN_COUNT, Condition, Spelling, Switch, Words
 from ngramdb.questions.verbs import Asking
@@ -107,6 +107,12 @@ DEFINITION = Definition(
     written=("n", "ignore_case", "where", "min_count", "containing", "starting", "ending", "with_docs"),
     page="TOP",
     tool=Tool("frequent_ngrams", "The most frequent n-grams of n tokens, in all or some documents."),
+    help=Help(
+        "NGRAMS n | n..m [IGNORE CASE] [WHERE condition] [MIN COUNT k] "
+        "[CONTAINING pattern] [STARTING [WITH] ngram]\n"
+        "  [ENDING [WITH] ngram] [WITH DOCS] [TOP k] [FROM source]",
+        ("NGRAMS 3 TOP 10", "the most frequent n-grams"),
+    ),
 )
 
 

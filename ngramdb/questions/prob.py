@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.definition import Definition
+from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.spelling import Condition, Model, Passage, Words
 from ngramdb.questions.verbs import Asking
 
@@ -94,4 +94,8 @@ DEFINITION = Definition(
         "model": Model(),
     },
     before_from=2,
+    help=Help(
+        "PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]",
+        ('PROB "language" GIVEN "natural" USING INFGRAM', "P(language | natural)"),
+    ),
 )

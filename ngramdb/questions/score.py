@@ -8,7 +8,7 @@ import numpy as np
 
 from ngramdb import bool_arguments
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.spelling import Condition, Model, Passage, Switch
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import MODELS
@@ -91,5 +91,9 @@ DEFINITION = Definition(
         "How likely a text is under a language model of the corpus, token by token. Models: "
         f"{', '.join(MODELS)}.",
         ("q",),
+    ),
+    help=Help(
+        "SCORE ngram [USING model] [WHERE condition] [SENTENCE | DOCUMENT] [FROM source]",
+        ('SCORE "a whole sentence"', "probability token by token"),
     ),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ngramdb.language import ast
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.definition import Definition, Tool
+from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.spelling import Condition, Number, Passage
 from ngramdb.questions.verbs import Asking
 
@@ -78,5 +78,9 @@ DEFINITION = Definition(
         "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
         "beginning.",
         ("q",),
+    ),
+    help=Help(
+        "TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]",
+        ('TRACE "a long text"', "which parts of it stand in the corpus"),
     ),
 )

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ngramdb.cli.shell import dot_actions as actions
-from ngramdb.cli.shell.examples import STATEMENTS, TOPICS, about, examples_of, heads
+from ngramdb.cli.shell.examples import TOPICS, about, examples, examples_of, heads
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.human import two_columns
 from ngramdb.cli.terminal.render import MODES
@@ -110,15 +110,15 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
     if word.lower() in TOPICS:
         word, told = TOPICS[word.lower()]
         yield from (told, "")
-    shapes, examples = about(word), examples_of(word)
+    shapes, found = about(word), examples_of(word)
     if word.lower() == "statements":
-        yield from two_columns(STATEMENTS, width)
+        yield from two_columns(examples(), width)
     elif shapes and word.lower() not in COMMANDS:
         for shape in shapes:
             yield from [shape] if width is None else wrap(shape, width, subsequent_indent="  ")
-        if examples:
+        if found:
             yield ""
-            yield from two_columns(examples, width)
+            yield from two_columns(found, width)
     else:
         try:
             command = find(word.removeprefix("."))

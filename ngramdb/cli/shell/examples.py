@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-# Statement, what it answers or does.
-STATEMENTS: tuple[tuple[str, str], ...] = (
-    ('COUNT "of the"', "occurrences of an n-gram"),
-    ('COUNT "of the" GROUP BY source', "the same per value of a metadata field"),
-    (
-        'COUNT "he", "she" PER MILLION GROUP BY year / 10 * 10',
-        "several n-grams, per million, by decade",
-    ),
-    ('COUNT "climate" GROUP BY RIGHT 1 TOP 10', "what stands to its right; also LEFT 1, FORM"),
-    ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
-    ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
-    ('KWIC /wom[ae]n/ * "of"', "patterns: expressions, any token, alternatives, repetitions"),
-    ('KWIC <s> "but" AND "peace" WITHIN SENTENCE', "sentences: where they begin and end, and what is in one"),
-    ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
-    ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
-    ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
-    ("NGRAMS 3 TOP 10", "the most frequent n-grams"),
-    ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
-    ('PROB "language" GIVEN "natural" USING INFGRAM', "P(language | natural)"),
-    ('DIST GIVEN "natural language" TOP 10', "what comes next, and how often"),
-    ('DIST BEFORE "language" TOP 10', "what comes before it, and how often"),
-    ('SCORE "a whole sentence"', "probability token by token"),
-    ('GENERATE GIVEN "once upon a" TOKENS 20 METHOD SAMPLE', "a continuation, drawn at random"),
-    ('TRACE "a long text"', "which parts of it stand in the corpus"),
+from ngramdb.questions.definition import Help, request_named
+
+# Addresses of questions, in the order of the grammar and in that of the examples.
+_IN_GRAMMAR = (
+    *("count", "documents", "concordance", "collocates", "keywords", "dispersion", "ngrams", "trace"),
+    *("probability", "next", "before", "score", "generate"),
+)
+_IN_EXAMPLES = (
+    *("count", "concordance", "collocates", "keywords", "dispersion", "ngrams", "documents", "probability"),
+    *("next", "before", "score", "generate", "trace"),
+)
+# Examples of other statements.
+_STATEMENTS: tuple[tuple[str, str], ...] = (
     ('EXPLAIN COUNT "of the"', "the plan of a question"),
     ("CREATE CORPUS wiki TOKENIZER 'words'", "a new, empty corpus"),
     ("CREATE CORPUS late AS (DOCS WHERE year > 2000)", "some documents as a corpus of their own"),
@@ -69,29 +59,7 @@ TOPICS: dict[str, tuple[str, str]] = {
     for word in words.split()
 }
 
-# "The grammar in one place" of docs/language.md, word for word.
-GRAMMAR = """\
-question:
-  COUNT condition {, condition} [PER MILLION] [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys]
-    [TOP k] [SAMPLE k [SEED s]] [FROM source]
-  COUNT DOCS [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys] [TOP k] [FROM source]
-  DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
-    [RETURNING fields] [FROM source]
-  KWIC condition [WHERE condition] [WINDOW n | SENTENCE] [ORDER BY keys] [LIMIT k] [OFFSET n]
-    [SAMPLE k [SEED s]] [RETURNING fields] [FROM source]
-  COLLOCATES [OF] condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT]
-    [WINDOW … WITHIN SENTENCE | SENTENCE] [BY association] [MIN COUNT k] [TOP k] [FROM source]
-  KEYWORDS [OF] documents AGAINST documents | REST [NGRAMS n] [BY keyness] [MIN COUNT k] [TOP k] [FROM source]
-  DISPERSION [OF] condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
-  NGRAMS n | n..m [IGNORE CASE] [WHERE condition] [MIN COUNT k] [CONTAINING pattern] [STARTING [WITH] ngram]
-    [ENDING [WITH] ngram] [WITH DOCS] [TOP k] [FROM source]
-  TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]
-  PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]
-  DIST [GIVEN] ngram [USING model] [WHERE condition] [TOP k] [FROM source]
-  DIST BEFORE ngram [WHERE condition] [TOP k] [FROM source]
-  SCORE ngram [USING model] [WHERE condition] [SENTENCE | DOCUMENT] [FROM source]
-  GENERATE [GIVEN] ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
-    [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]
+_GRAMMAR = """\
 data:
   CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
@@ -151,9 +119,27 @@ comparison: = | != | <> | < | <= | > | >=
 _BROKEN = re.compile(r"\n {4,}(?=\[)")
 
 
+def examples() -> list[tuple[str, str]]:
+    """Return examples of statements, each with its purpose."""
+    return [*(one for route in _IN_EXAMPLES for one in _help_on(route).examples), *_STATEMENTS]
+
+
+@cache
+def grammar() -> str:
+    """Return "The grammar in one place" of docs/language.md, word for word."""
+    shapes = "\n".join(_help_on(route).syntax for route in _IN_GRAMMAR).replace("\n", "\n  ")
+    return f"question:\n  {shapes}\n{_GRAMMAR}"
+
+
+def _help_on(route: str) -> Help:
+    found = request_named(route).help
+    assert found is not None
+    return found
+
+
 def statements() -> list[str]:
     """The syntax of every statement, a line each."""
-    joined = _BROKEN.sub(" ", GRAMMAR.partition("\n\n")[0])
+    joined = _BROKEN.sub(" ", grammar().partition("\n\n")[0])
     return [line.strip() for line in joined.splitlines() if line.startswith("  ")]
 
 
@@ -161,7 +147,7 @@ def definitions() -> dict[str, str]:
     """What the words in small letters stand for, by word: the lines as they are shown."""
     found: dict[str, str] = {}
     word = ""
-    for line in GRAMMAR.splitlines():
+    for line in grammar().splitlines():
         if match := re.match(r"(\w+): +(\S.*)", line):
             word = match[1]
             found[word] = line
@@ -186,4 +172,4 @@ def about(word: str) -> list[str]:
 
 def examples_of(word: str) -> list[tuple[str, str]]:
     """The examples that have a word."""
-    return [(text, purpose) for text, purpose in STATEMENTS if word.upper().rstrip(";") in text.split()]
+    return [(text, purpose) for text, purpose in examples() if word.upper().rstrip(";") in text.split()]

@@ -12,7 +12,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.shell import dot
-from ngramdb.cli.shell.examples import GRAMMAR, heads
+from ngramdb.cli.shell.examples import grammar, heads
 from ngramdb.cli.shell.running import DEEPEST_READ, run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.render import MODES
@@ -37,14 +37,14 @@ def test_help_lists_every_command(shell: Shell, capsys: pytest.CaptureFixture[st
 def test_every_statement_that_help_shows_is_in_the_language(shell: Shell) -> None:
     from ngramdb.language.parser import parse
 
-    assert len(dot.STATEMENTS) > 8
-    for text, _ in dot.STATEMENTS:
+    assert len(dot.examples()) > 8
+    for text, _ in dot.examples():
         assert parse(text)
 
 
 def test_the_syntax_is_that_of_the_page() -> None:
     page = (Path(__file__).parents[3] / "docs" / "language.md").read_text(encoding="utf-8")
-    assert indent(GRAMMAR, "    ") in page
+    assert indent(grammar(), "    ") in page
 
 
 def test_every_statement_of_the_language_has_its_syntax() -> None:
@@ -83,7 +83,7 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
     run_text(shell, ".help condition")
     assert "tested IS [NOT] NULL" in capsys.readouterr().out
     run_text(shell, ".help statements")
-    assert len(capsys.readouterr().out.splitlines()) == len(dot.STATEMENTS)
+    assert len(capsys.readouterr().out.splitlines()) == len(dot.examples())
     with pytest.raises(InvalidArgument, match="no help on nonsense"):
         run_text(shell, ".help nonsense")
 
