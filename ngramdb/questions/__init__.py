@@ -1,4 +1,4 @@
-"""Statements, one module each: how a statement is asked for, bound, planned and answered.
+"""Statements, one module each: verbs, requests, binding, plans and operators.
 
 A module defines what its statement has of the following: `Verbs`, the methods that `ngramdb.Corpus` gets from
 it; `DEFINITION`, how requests, tools and help spell the parameters of the verb; `bind`, which makes a plan of

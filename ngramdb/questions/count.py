@@ -127,7 +127,7 @@ class Verbs(Asking):
         return self._bound.ask(tree, where, params, work)
 
 
-#: What assistants are told of patterns and conditions.
+#: Patterns and conditions, for assistants.
 SYNTAX = """\
 "n-gram" in double quotes is counted as tokens; "x" MATCH TEXT as text, whatever its tokens; \
 "x" IGNORE CASE; "a" [0..3] "b" with a gap of up to 3 tokens; AND, OR, NOT, parentheses; \

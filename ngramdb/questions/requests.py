@@ -30,7 +30,7 @@ class Parameter(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def schema(self) -> dict[str, Any]:
-        """As OpenAPI describes it."""
+        """Return the parameter's JSON Schema."""
         found = dict(SCHEMAS[self.kind])
         if self.kind == "integer":
             found["minimum"] = self.least
@@ -51,13 +51,13 @@ class Given:
         return self._values[name]
 
     def text(self, name: str) -> str | None:
-        """A text; None where none was given."""
+        """Return a text; None if it is missing or empty."""
         value: str | None = self._values[name]
         return value or None
 
 
 class Asked(NamedTuple):
-    """What a question is asked of, and which rows: `limit` of them, after the first `offset`."""
+    """A request: values, corpus, version, and the rows of the page, `limit` of them after `offset`."""
 
     given: Given
     corpus: str
@@ -67,7 +67,7 @@ class Asked(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A statement, and how many of its first rows are passed over."""
+    """A statement, and the number of its first rows to skip."""
 
     statement: Statement
     skipped: int = 0
@@ -89,7 +89,7 @@ PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
 
 def pattern_of(given: Given) -> Pattern:
-    """What is looked for. Raises InvalidArgument unless one of the ways to say it was taken."""
+    """Return the n-gram or the pattern. Raises InvalidArgument unless exactly one of the three is given."""
     ways = [name for name in ("q", "ids", "pattern") if given[name] is not None]
     if len(ways) != 1:
         raise InvalidArgument("say what to look for by one of q (text), ids (token ids) and pattern")
@@ -99,19 +99,19 @@ def pattern_of(given: Given) -> Pattern:
 
 
 def is_sampled(given: Given) -> bool:
-    """Whether rows are drawn without a seed."""
+    """Return True if rows are drawn without a seed."""
     return given["sample"] is not None and given["seed"] is None
 
 
 def ngram_of(given: Given) -> str | list[int]:
-    """The n-gram that a question is about. Raises InvalidArgument where there is none, or two."""
+    """Return the n-gram. Raises InvalidArgument if it is missing or given twice."""
     if given["ids"] is None and given["q"] is None:
         raise InvalidArgument("say what to ask about by q (text) or ids (token ids)")
     return context_of(given)
 
 
 def context_of(given: Given) -> str | list[int]:
-    """A context, which is empty where none is given."""
+    """Return the context, empty by default. Raises InvalidArgument if it is given twice."""
     ids: list[int] | None = given["ids"]
     text: str | None = given["q"]
     if ids is not None and text is not None:
@@ -120,7 +120,7 @@ def context_of(given: Given) -> str | list[int]:
 
 
 def is_of_sentence(given: Given) -> bool:
-    """Whether the window is the sentence. Raises InvalidArgument where it has a number of tokens, too."""
+    """Return True if the window is the sentence. Raises InvalidArgument if it also has a number."""
     if given["sentence"] and given["window"] is not None:
         raise InvalidArgument("either window (tokens on either side) or sentence")
     return bool(given["sentence"])
