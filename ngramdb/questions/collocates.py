@@ -127,12 +127,12 @@ DEFINITION = Definition(
 
 def _around(window: Any, within_sentence: bool) -> ast.Around:
     """Return the window of a verb's arguments. Raises InvalidArgument."""
-    if to_ast.is_sentence(window):
+    if isinstance(window, str) and window == "sentence":  # an array is compared item by item
         return ast.Around(None, None, ast.InSentence())
     sides = window if isinstance(window, tuple) else (window, window)
     if len(sides) != 2:
         raise InvalidArgument(
             f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
         )
-    left, right = (None if to_ast.is_sentence(side) else to_ast.required(0, "window", side) for side in sides)
+    left, right = (to_ast.required(0, "window", side) for side in sides)
     return ast.Around(left, right, ast.InSentence() if within_sentence else None)

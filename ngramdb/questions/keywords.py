@@ -10,7 +10,7 @@ from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.requests import WHERE, Parameter
 from ngramdb.questions.spelling import MIN_COUNT, Number, Spelling
-from ngramdb.questions.verbs import Asking
+from ngramdb.questions.verbs import Asking, Bound
 from ngramdb.registries import KEYNESS_MEASURES
 
 if TYPE_CHECKING:
@@ -101,16 +101,14 @@ class Verbs(Asking):
             A part of a corpus, beside another corpus.
         """
         other: str | None = None
-        condition: str | None = None
-        if against is None or isinstance(against, str):
-            condition = against
-        else:
+        theirs: Bound | None = getattr(against, "_bound", None)
+        if theirs is not None:
             verb = "keywords against another corpus"
             self._bound.check_whole(verb)
-            other = self._bound.name_of(against._bound, verb)
+            other = self._bound.name_of(theirs, verb)
         if not isinstance(by, str) or by not in KEYNESS_MEASURES:
             raise InvalidArgument(f"by is one of {', '.join(KEYNESS_MEASURES)}, not {by!r}")
-        if where is None and condition is None and other is None:
+        if where is None and against is None:
             raise InvalidArgument("keywords are those of a condition, or against another corpus: say which")
         for name, given, least in (("n", n, 1), ("min_count", min_count, 1), ("top", top, 0)):
             to_ast.at_least(least, name, given)
@@ -121,7 +119,7 @@ class Verbs(Asking):
         if other is not None:
             second = f"`{other.replace('`', '``')}`"
         else:
-            second = "REST" if condition is None else f"{name} WHERE {condition}\n"
+            second = "REST" if against is None else f"{name} WHERE {against}\n"
         measure = f"simple({smoothing!r})" if by == "simple" else by
         limit = "" if top is None else f" TOP {top}"
         text = f"KEYWORDS OF {first} AGAINST {second} NGRAMS {n} BY {measure} MIN COUNT {min_count}{limit}"

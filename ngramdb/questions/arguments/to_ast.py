@@ -55,12 +55,6 @@ def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
     return replace(tree, source=source) if where is None else replace(tree, source=source, where=where)
 
 
-def is_sentence(window: Any) -> bool:
-    """Return True if a window is the sentence."""
-    # An array is compared item by item.
-    return isinstance(window, str) and window == "sentence"
-
-
 def at_least(least: int, name: str, value: Any) -> int | None:
     """A whole number, of numpy's types as well; None as it is. Raises InvalidArgument below `least`."""
     if value is None:
