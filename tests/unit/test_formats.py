@@ -71,7 +71,7 @@ def test_every_format_is_on_the_page_and_in_the_help():
     help_text = " ".join(make_parser().format_help().split())
     for one in REGISTRY:
         if one.is_read:
-            (row,) = (line for line in page.splitlines() if line.startswith(f"| `{one.name}` |"))
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{one.name}` |"))
             assert all(f"`{ending}`" in row for ending in one.endings), one.name
             assert all(ending in help_text for ending in (one.name, *one.endings)), one.name
 
