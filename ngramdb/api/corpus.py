@@ -209,7 +209,7 @@ class Corpus(_Verbs):
             return notebook.table((), (), [repr(self)])
         return described._repr_html_()
 
-    def where(self, condition: str | None, *, params: ParameterValues = None) -> Corpus:
+    def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
         """The documents that meet a condition, as a corpus for reading: every verb that asks works on it.
 
         Answers are those of a corpus into which only these documents were loaded, under every model. It
@@ -217,8 +217,8 @@ class Corpus(_Verbs):
 
         Parameters
         ----------
-        condition : str or None
-            What would stand after WHERE, with `?` or `:name` for `params`; None for all documents.
+        condition : str
+            What would stand after WHERE, with `?` or `:name` for `params`.
         params : sequence or mapping, optional
             Values of the condition's placeholders.
 

@@ -126,15 +126,15 @@ class RemoteConnection(HasErrors):
         finally:
             self._local.deadline = before
 
-    def _seconds_left(self) -> dict[str, float]:
-        """Return the parameter `timeout` of a request. Raises TimeoutExceeded when no time is left."""
+    def _within_block(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """Return a request with the time that is left of a block. Raises TimeoutExceeded if there is none."""
         deadline = getattr(self._local, "deadline", None)
         if deadline is None:
-            return {}
+            return sent
         left = deadline - time.monotonic()
         if left <= 0:
             raise errors.TimeoutExceeded
-        return {"timeout": left}
+        return {**sent, "timeout": min(left, sent.get("timeout", left))}
 
     def cursor(self) -> Cursor[RemoteConnection]:
         """A PEP 249 cursor on this connection."""
@@ -199,12 +199,12 @@ class RemoteConnection(HasErrors):
         """
         if progress is not None:
             raise NotSupportedError(f"progress: {NO_PROGRESS}")
-        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS, **self._seconds_left()}
+        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS}
         if params is not None:
             is_named = isinstance(params, Mapping)
             asked["params"] = dict(params) if is_named else list(params)
         if timeout is not None and checked_timeout("timeout", timeout):
-            asked["timeout"] = min(timeout, asked.get("timeout", timeout))
+            asked["timeout"] = timeout
         if database is not None:
             asked["db"] = database
         if corpus is not None:
@@ -216,7 +216,7 @@ class RemoteConnection(HasErrors):
 
     def asked(self, target: str, sent: Any = None) -> dict[str, Any]:
         """The object that the server answers with. Raises NgramdbError."""
-        body = None if sent is None else json.dumps(sent, default=_plain).encode()
+        body = None if sent is None else json.dumps(self._within_block(sent), default=_plain).encode()
         status, answered = self._sent(target, body)
         try:
             found: dict[str, Any] = json.loads(answered)
@@ -295,8 +295,7 @@ class RemoteCorpus(_Verbs):
         """What the server's corpus answers."""
         target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
         values = {name: self._sent(name, value) for name, value in arguments.items()}
-        limits = self._connection._seconds_left()
-        body = {"arguments": values, "where": list(self._conditions), **limits}
+        body = {"arguments": values, "where": list(self._conditions)}
         first = self._connection.asked(target, body)
         _warn(said for said in map(tuple, first["warnings"]) if said not in self._told)
         if "columns" not in first:

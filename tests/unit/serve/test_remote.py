@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import math
 import pickle
 import re
@@ -420,8 +421,8 @@ def test_the_time_of_a_block_limits_each_request(address: str, monkeypatch: pyte
     db: Any = ngramdb.connect_remote(address, token="sesame")
     corpus = db.corpus("sayings")
     sent: list[Any] = []
-    ask = db.asked
-    monkeypatch.setattr(db, "asked", lambda target, body=None: sent.append(body) or ask(target, body))
+    send = db._sent
+    monkeypatch.setattr(db, "_sent", lambda target, body: sent.append(json.loads(body)) or send(target, body))
     with db.timeout(10):
         assert corpus.count("flies") == db.execute('COUNT "flies" FROM sayings').fetchone()[0]
         db.execute('COUNT "flies" FROM sayings', timeout=1)
