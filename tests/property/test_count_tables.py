@@ -73,7 +73,7 @@ def test_counts_by_the_text_beside(corpus, ngrams, least, n_tokens, to_left, by_
         rows = found.fetchall()
         assert sorted(rows, key=repr) == sorted(((*key[1:], n) for key, n in expected.items()), key=repr)
         top = c.counts(ngrams, where, group_by=[key, "doc_id"] if by_id else key, top=2).fetchall()
-        assert [row[-1] for row in top] == sorted((row[-1] for row in rows), reverse=True)[:2]
+        assert top == sorted(rows, key=lambda row: -row[-1])[:2]
 
 
 @EXAMPLES

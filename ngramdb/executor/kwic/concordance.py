@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import documents_of
+from ngramdb.executor.questions.group_codes import forms
 from ngramdb.executor.questions.ordering import in_order as documents_in_order
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
 from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
@@ -56,6 +57,8 @@ GROWTH = 4
 # and by their texts, some kB.
 PIECE = 1 << 21
 SHOWN_PIECE = 1 << 14
+# The same by the forms of matches, of which each distinct one is a text.
+FORM_PIECE = 1 << 17
 
 CONCORDANCE_TYPES: tuple[ColumnType, ...] = (int, int, str, str, str)
 
@@ -360,7 +363,15 @@ def _by_context(
 ) -> Iterator[tuple[SegmentLines, Row]]:
     """Yield lines `start … stop` in the order of their left or right contexts, or of their matches."""
     lines = AllLines(parts)
-    if plan.order == BY_FORM or sought_text(plan.pattern) is not None or lines.are_cut:
+    within_tokens = sought_text(plan.pattern) is not None or lines.are_cut
+    if plan.order == BY_FORM and not within_tokens:
+        numbers = first_in_order(
+            len(lines),
+            stop,
+            lambda some: iter([lines.by_form(some, plan.corpus, plan.descending)]),
+            FORM_PIECE,
+        )
+    elif within_tokens:
         numbers = first_in_order(
             len(lines), stop, lambda some: iter([_by_shown_text(plan, lines, some)]), SHOWN_PIECE
         )
@@ -413,6 +424,28 @@ class AllLines:
         """Whether some may begin or end within a token."""
         every = (part.occurrences.cuts for part in self._parts if len(part))
         return any(cuts is not None and cuts.any() for cuts in every)
+
+    def by_form(self, lines: IntArray, corpus: Corpus, descending: bool) -> IntArray:
+        """Return lines (ascending) in the order of their matches, which are whole tokens.
+
+        Cost: that of GROUP BY FORM.
+        """
+        bounds = np.searchsorted(lines, self._first)
+        found = [
+            forms(corpus, part.segment, part.occurrences[lines[start:stop] - first])
+            for part, first, (start, stop) in zip(
+                self._parts, self._first[:-1], pairwise(bounds), strict=True
+            )
+            if start < stop
+        ]
+        keys = [[" ".join(text.casefold().split()) for text in codes.values] for codes in found]
+        rank = {key: i for i, key in enumerate(sorted(set(chain.from_iterable(keys))))}
+        ranks = [
+            np.array([rank[key] for key in some], dtype=np.int64)[codes.codes]
+            for some, codes in zip(keys, found, strict=True)
+        ]
+        every = np.concatenate([np.empty(0, dtype=np.int64), *ranks])
+        return lines[np.argsort(-every if descending else every, kind="stable")]
 
     def by_fields(self, keys: Sequence[FieldKey]) -> IntArray:
         """All lines by fields of their documents; those that agree in them by document and position."""

@@ -27,7 +27,7 @@ from ngramdb.executor.lexical.around import Part, Source, is_faster, ngrams_arou
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, negative_named, require_table
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.interruptible_sort import numbered_sequences
+from ngramdb.interruptible_sort import numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory
 from ngramdb.planner.plan import (
     NGRAM_COLUMNS,
@@ -342,7 +342,16 @@ def _folded(
     def class_at(some: IntArray, depth: int) -> Ids:
         return _in_classes(scan.column(places[some], depth), classes)
 
-    _, codes = numbered_sequences(np.full(len(places), scan.n), class_at)
+    if len(classes) ** scan.n < 2**62:  # one number holds an n-gram
+        every = np.arange(len(places))
+        packed = np.zeros(len(places), dtype=np.int64)
+        for depth in range(scan.n):
+            check()
+            packed *= len(classes)
+            packed += class_at(every, depth)
+        codes = numbered(packed)[1]
+    else:
+        codes = numbered_sequences(np.full(len(places), scan.n), class_at)[1]
     # Forms of one n-gram become neighbours: the most frequent first, then in scan order, by token ids.
     order = np.lexsort((-counts, codes))
     counts, codes = counts[order], codes[order]

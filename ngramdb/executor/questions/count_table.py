@@ -145,6 +145,10 @@ class _Table:
     def rows(self) -> Groups:
         """Keys and numbers of every row, by what tells it from others and orders it."""
         plan, found = self._plan, Groups()
+        if not plan.per_million and not plan.is_named:
+            (groups,) = self._counts
+            self.occurs = [any(values[-1] for values in groups.values())]
+            return groups
         for i, groups in enumerate(checked(self._counts)):
             self.occurs[i] = any(values[-1] for values in groups.values())
             for key, values in self._groups(groups):

@@ -95,7 +95,7 @@ def of_occurrences(
 def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
     """The text left or right of each occurrence, or its own."""
     if key.name == "form":
-        return _forms(corpus, segment, found)
+        return forms(corpus, segment, found)
     # Beyond the end of a document is another one.
     bounds = segment.index.document_bounds(segment.index.documents_at(found.starts))
     first, last = (one.astype(np.int64) for one in bounds)
@@ -106,7 +106,7 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
     return _texts(corpus, segment, starts, np.minimum(starts + key.n_tokens, last))
 
 
-def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
+def forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
     """Return how each occurrence is written: its tokens, or the text if these do not show it.
 
     Cost of the latter: documents with an occurrence are read once, and tokenized, but not under `words`.
@@ -195,11 +195,10 @@ def _by_length(lengths: IntArray, numbers: IntArray) -> Iterator[tuple[int, IntA
 
 
 def _shown(corpus: Corpus, rows: IntArray) -> Iterator[str]:
-    """The text of each row of tokens. Single ones are looked up together, in a fraction of the time."""
+    """The text of each row of tokens. Many are looked up together, in a fraction of the time."""
     if rows.shape[1] == 1:
         yield from corpus.tokenizer.token_texts(rows[:, 0])
         return
-    for number, row in enumerate(rows):
-        if number % CHECK_ROWS == 0:
-            interrupts.check()
-        yield corpus.tokenizer.decode(row)
+    for start in range(0, len(rows), CHECK_ROWS):
+        interrupts.check()
+        yield from corpus.tokenizer.decode_rows(rows[start : start + CHECK_ROWS].astype(np.uint32))

@@ -6,14 +6,14 @@ their values' numbers; no occurrence ever becomes a row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import interrupts
 from ngramdb.conditions.disjunction import united
 from ngramdb.conditions.evaluation import PlanMeter
 from ngramdb.conditions.field_values import Codes, identity
@@ -22,6 +22,7 @@ from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.interruptible_sort import numbered, numbered_rows
+from ngramdb.interrupts import checked
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     Costs,
@@ -114,26 +115,30 @@ def add_to_groups(
 
 def add_rows(groups: Groups, fields: Sequence[Codes], counts: NDArray[np.int64]) -> None:
     """Add rows, each with its values by numbers and a count, to the groups."""
-    for numbers, count in _combinations(fields, counts):
-        interrupts.check()
-        values = [None if n < 0 else field.values[n] for n, field in zip(numbers, fields, strict=True)]
-        group = tuple(NULL_KEY if value is None else identity(value) for value in values)
+    columns, totals = _combinations(fields, counts)
+    identities, values = [], []
+    for field, column in zip(fields, columns, strict=True):
+        of_number = {n: None if n < 0 else field.values[n] for n in np.unique(column).tolist()}
+        known = {n: NULL_KEY if value is None else identity(value) for n, value in of_number.items()}
+        identities.append(map(known.__getitem__, column.tolist()))
+        values.append(map(of_number.__getitem__, column.tolist()))
+    rows = zip(zip(*identities, strict=True), zip(*values, strict=True), totals.tolist(), strict=True)
+    for group, shown, count in checked(rows):
         if group in groups:
             groups[group][-1] += count
         else:
-            groups[group] = [*values, count]
+            groups[group] = [*shown, count]
 
 
 def _combinations(
     fields: Sequence[Codes], counts: NDArray[np.int64]
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The combinations of codes that occur, with their counts added."""
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the combinations of codes that occur, a column for each field, and their counts added."""
     sizes = [len(field.values) + 1 for field in fields]
     combined = np.zeros(len(counts), dtype=np.int64)
     for field, size in zip(fields, sizes, strict=True):
         if int(combined.max(initial=0)) >= 2**62 // size:
-            yield from _by_rows(fields, counts)
-            return
+            return _by_rows(fields, counts)
         combined = combined * size + (field.codes + 1)
     n_table = int(combined.max(initial=-1)) + 1
     if n_table <= MAX_TABLE:
@@ -145,17 +150,18 @@ def _combinations(
         found, totals = combined[first], _sums(places, counts, len(first))
     columns = []
     for size in reversed(sizes):
-        columns.append((found % size - 1).tolist())
+        columns.append(found % size - 1)
         found = found // size
-    yield from zip(zip(*reversed(columns), strict=True), totals.tolist(), strict=True)
+    return columns[::-1], totals
 
 
-def _by_rows(fields: Sequence[Codes], counts: NDArray[np.int64]) -> Iterator[tuple[tuple[int, ...], int]]:
+def _by_rows(
+    fields: Sequence[Codes], counts: NDArray[np.int64]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The same for so many values that a combination exceeds 64 bits."""
     table = np.stack([field.codes for field in fields], axis=1)
     first, places = numbered_rows(table)
-    totals = _sums(places, counts, len(first))
-    yield from zip(map(tuple, table[first].tolist()), totals.tolist(), strict=True)
+    return list(table[first].T), _sums(places, counts, len(first))
 
 
 def _sums(places: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -188,7 +194,7 @@ def in_order(groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int
 
     The first `n` columns are keys, the others numbers, the count first: without an order, TOP goes by it.
     """
-    ordered = sorted(groups.items(), key=lambda item: item[0])
+    ordered = sorted(_first_by_count(groups, n, order, top), key=lambda item: item[0])
     for place, descending in reversed(order if order or top is None else ((n, True),)):
         if place >= n:
             ordered.sort(key=lambda item: item[1][place], reverse=descending)
@@ -199,3 +205,15 @@ def in_order(groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int
         else:
             ordered.sort(key=lambda item: item[0][place])
     return [tuple(values) for _, values in ordered[:top]]
+
+
+def _first_by_count(
+    groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int | None
+) -> Iterable[tuple[Identity, list[Any]]]:
+    """Return the groups that can be among the first `top`: all, or those with the highest counts."""
+    by_count = not order or order[0] == (n, True)
+    if top is None or not by_count or top >= len(groups):
+        return groups.items()
+    counts = np.fromiter((values[n] for values in groups.values()), dtype=np.int64, count=len(groups))
+    least = np.partition(counts, -top)[-top] if top else np.iinfo(np.int64).max
+    return compress(groups.items(), counts >= least)

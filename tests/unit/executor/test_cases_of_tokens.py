@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
+import pytest
+
 import ngramdb
+from ngramdb.executor.lexical import ngrams
 from ngramdb.executor.lexical.ngrams import classes_of
 from ngramdb.tokenizers.registry import create_tokenizer
 
@@ -25,3 +31,21 @@ def test_ids_that_the_vocabulary_does_not_have_are_met_by_nothing() -> None:
             assert db.execute(f"NGRAMS 2 IGNORE CASE {option} [0, 1] FROM c").fetchall() == [
                 ("Foo bar", [0, 1], 1)
             ]
+
+
+@pytest.mark.parametrize("n", [1, 17, 18, 40])
+def test_short_ngrams_are_compared_as_one_number(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = random.Random(1).choices("aAbBcCdDeEfF", k=200)
+    sequences: list[object] = []
+    number = ngrams.numbered_sequences
+    monkeypatch.setattr(
+        ngrams, "numbered_sequences", lambda *given: sequences.append(given) or number(*given)
+    )
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.append([" ".join(words * 2)])
+        assert c.tokenizer.n_vocabulary == 12
+        found = {tuple(row[0].lower().split()): row[2] for row in c.ngrams(n, ignore_case=True)}
+    folded = [word.lower() for word in words * 2]
+    assert found == Counter(tuple(folded[i : i + n]) for i in range(len(folded) - n + 1))
+    assert bool(sequences) == (12**n >= 2**62)

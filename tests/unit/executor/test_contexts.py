@@ -104,6 +104,16 @@ def test_sorted_lines_read_each_document_few_times(order, monkeypatch):
         assert len(read) <= 10 * 5  # for each batch: 64, 256, 1,024 and 4,096 lines
 
 
+def test_lines_in_the_order_of_their_matches_are_shown_only_if_they_are_rows(monkeypatch):
+    with corpus_of(*(f"The a{i} the b the" for i in range(100))) as c:
+        lines, show = [], text.StoredContexts.show
+        monkeypatch.setattr(
+            text.StoredContexts, "show", lambda self, line: lines.append(line) or show(self, line)
+        )
+        rows = c.kwic("the", ignore_case=True, order_by="form", limit=3).fetchall()
+        assert [row[:2] for row in rows] == [(0, 0), (0, 2), (0, 4)] and len(lines) == 3
+
+
 def test_pieces_are_cut_anew_and_lose_nothing():
     pieces = [np.arange(i, i + n) for i, n in ((0, 0), (0, 70), (70, 5), (75, 3000), (3075, 1))]
     cut = list(concordance.in_batches(pieces))

@@ -8,6 +8,7 @@ import re
 import pytest
 
 import ngramdb
+from ngramdb.tokenizers.words import WordsTokenizer
 
 
 @pytest.fixture
@@ -171,3 +172,16 @@ def test_a_count_is_ordered_by_also_where_a_field_is_called_so(db, more):
     by_tokens = 'COUNT "b" PER MILLION GROUP BY tokens ORDER BY tokens DESC TOP 1'
     assert db.execute(by_tokens).fetchall()[0][:2] == (2, 3)
     assert db.execute("COUNT DOCS GROUP BY count ORDER BY metadata.count TOP 1").fetchall() == [(1, 1)]
+
+
+def test_texts_beside_occurrences_are_spelled_together(monkeypatch):
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append([f"b{i} a{i % 7} x c{i % 5} d" for i in range(40)])
+
+        def decode(self, ids):
+            raise AssertionError("one text at a time")
+
+        monkeypatch.setattr(WordsTokenizer, "decode", decode)
+        rows = db.execute('COUNT "x" GROUP BY RIGHT 2, LEFT 1 TOP 2').fetchall()
+        assert rows == [("c0 d", "a0", 2), ("c1 d", "a1", 2)]
+        assert db.execute('COUNT "x" GROUP BY RIGHT 2 TOP 1').fetchall() == [("c0 d", 8)]

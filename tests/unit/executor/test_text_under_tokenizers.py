@@ -13,6 +13,7 @@ from trained import word_pieces
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
+from ngramdb.executor.kwic import concordance
 from ngramdb.tokenizers.sentence_piece import SentencePieceTokenizer
 
 TEXTS = [
@@ -166,6 +167,18 @@ def test_a_window_that_cuts_a_character_shows_it_whole(window):
                     assert line["match"] == string
                     assert line["left"] + string + line["right"] in texts[line["doc_id"]]
                     assert line["left"] or not window or line["position"] == 0
+
+
+@pytest.mark.parametrize("n_lines", [2, 500])
+@pytest.mark.parametrize("way", ["ASC", "DESC"])
+def test_lines_are_in_the_order_of_their_matches(corpus, way, n_lines, monkeypatch):
+    monkeypatch.setattr(concordance, "FORM_PIECE", 16)
+    lines = corpus.kwic(ngramdb.pattern("*{2}"), window=0).fetchall()
+    expected = sorted(lines, key=lambda row: " ".join(row[3].casefold().split()), reverse=way == "DESC")
+    found = corpus.kwic(
+        ngramdb.pattern("*{2}"), window=0, order_by="form", descending=way == "DESC", limit=n_lines
+    ).fetchall()
+    assert found == expected[:n_lines]
 
 
 def test_tokens_stand_where_their_characters_do(corpus):
