@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +38,7 @@ from ngramdb.segments.metadata_columns import (
     ARROW_KEY,
     JSON,
     MARK_KEY,
+    MAX_OBJECT_DEPTH,
     TYPE_KEY,
     Column,
     finished,
@@ -90,15 +91,7 @@ class MetadataBuilder:
         if self._waiting:
             self._end_columns()
         rest: dict[str, Any] = {}
-        for path, value in leaves:
-            is_empty_object = type(value) is dict and not value
-            column = self._column(path, "object" if is_empty_object else None)
-            if column is None:
-                rest[path] = value
-            else:
-                column.put(self._n_rows, True if is_empty_object else value)
-            if type(value) is str:
-                self._n_chars += len(value)
+        self._put(self._n_rows, leaves, rest)
         if rest:
             self._rest().put(self._n_rows, rest)
         self.n_documents += 1
@@ -122,9 +115,10 @@ class MetadataBuilder:
         """Add the metadata of several documents: a record batch, which is kept.
 
         Its columns are those of the file, including types and tags, except that strings are not
-        dictionaries. A column without any value counts for nothing.
+        dictionaries, and that values of type `json` may be objects: their fields become columns, all of the
+        Arrow type in the tag, if there is one. A column without any value counts for nothing.
 
-        Cost: no Python object for a value, unless a column's type turns out to be another one in the end.
+        Cost: no Python object for a value, except for objects and if a column's type changes at the end.
         """
         self._end_rows()
         if self._waiting and not self._waiting[0].schema.equals(rows.schema, check_metadata=True):
@@ -212,41 +206,52 @@ class MetadataBuilder:
                 self._put_columns(rows)
             table = table.slice(n_rows)
 
+    def _put(self, row: int, leaves: Iterable[tuple[str, Any]], rest: dict[str, Any]) -> None:
+        """Put the values of a row of the current batch into their columns, or into `rest` if full."""
+        for path, value in leaves:
+            is_empty_object = type(value) is dict and not value
+            column = self._column(path, "object" if is_empty_object else None)
+            if column is None:
+                rest[path] = value
+            else:
+                column.put(row, True if is_empty_object else value)
+            if type(value) is str:
+                self._n_chars += len(value)
+
     def _put_columns(self, rows: Any) -> None:
-        rows = rows.select([i for i, array in enumerate(rows.columns) if array.null_count < len(array)])
-        tags = [field.metadata for field in rows.schema]
-        marks = [tag[MARK_KEY].decode() if MARK_KEY in tag else None for tag in tags]
-        columns = [self._column(path, mark) for path, mark in zip(rows.schema.names, marks, strict=True)]
+        rest: list[dict[str, Any]] = [{} for _ in range(rows.num_rows)]
         n_before = len(self._batches)
-        for column, tag, array in zip(columns, tags, rows.columns, strict=True):
-            if column is not None:
+        for field, array in zip(rows.schema, rows.columns, strict=True):
+            if array.null_count == len(array):
+                continue
+            if _are_objects(field, array):
+                self._put_objects(field, array, rest)
+                continue
+            tag = field.metadata
+            column = self._column(field.name, tag[MARK_KEY].decode() if MARK_KEY in tag else None)
+            if column is None:
+                _put_rest(field, array, rest)
+            else:
                 column.put_array(array, tag[TYPE_KEY].decode(), tag.get(ARROW_KEY))
-        without = [i for i, column in enumerate(columns) if column is None]
-        if without:
-            self._put_rest(rows, without)
+        for i, record in enumerate(rest):
+            if record:
+                self._rest().put(i, record)
         self._batches.append(rows.num_rows)
         for column in self._columns.values():
             if len(column.chunks) == n_before:
-                column.chunks.append(None)
+                column.end_batch(rows.num_rows)
+        self._n_chars = 0
 
-    def _put_rest(self, rows: Any, without: list[int]) -> None:
-        """Put the columns with these numbers, which exceed the limit, into the column of the rest."""
-        rest: list[dict[str, Any]] = [{} for _ in range(rows.num_rows)]
-        for index in without:
-            field = rows.schema.field(index)
-            for record, value in zip(rest, rows.column(index).to_pylist(), strict=True):
-                if value is None:
-                    continue
-                if MARK_KEY in field.metadata:
-                    value = {}
-                elif field.metadata[TYPE_KEY] == JSON.encode():
-                    value = json.loads(value)
-                record[field.name] = value
-        column = self._rest()
-        for i, record in enumerate(rest):
-            if record:
-                column.put(i, record)
-        column.end_batch(rows.num_rows)
+    def _put_objects(self, field: Any, array: Any, rest: list[dict[str, Any]]) -> None:
+        """Put the fields of objects, as of a table's map, into columns of their own."""
+        for i, text in enumerate(array.to_pylist()):
+            if text is not None:
+                value = json.loads(text)
+                leaves = flatten(value, field.name) if type(value) is dict else [(field.name, value)]
+                self._put(i, leaves, rest[i])
+        for column in self._columns.values():
+            if column.values:
+                column.end_batch(len(array), field.metadata.get(ARROW_KEY))
 
     def _end_batch(self) -> None:
         for column in self._columns.values():
@@ -254,6 +259,25 @@ class MetadataBuilder:
         self._batches.append(self._n_rows)
         self._n_rows = 0
         self._n_chars = 0
+
+
+def _are_objects(field: Any, array: Any) -> bool:
+    """Return True if some of a column's values are objects whose fields have columns."""
+    if field.metadata[TYPE_KEY] != JSON.encode() or len(split_path(field.name)) >= MAX_OBJECT_DEPTH:
+        return False
+    return bool(pyarrow().compute.any(pyarrow().compute.starts_with(array, "{")).as_py())
+
+
+def _put_rest(field: Any, array: Any, rest: list[dict[str, Any]]) -> None:
+    """Put the values of a column that exceeds the limit into the rest."""
+    for record, value in zip(rest, array.to_pylist(), strict=True):
+        if value is None:
+            continue
+        if MARK_KEY in field.metadata:
+            value = {}
+        elif field.metadata[TYPE_KEY] == JSON.encode():
+            value = json.loads(value)
+        record[field.name] = value
 
 
 def _rows_of_batch(table: Any) -> int | None:

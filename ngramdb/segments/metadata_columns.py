@@ -131,15 +131,15 @@ class Column:
             self.values.extend([None] * missing)
         self.values.append(value)
 
-    def end_batch(self, n_rows: int) -> None:
-        """Turn the current batch's values into a chunk."""
+    def end_batch(self, n_rows: int, came: bytes | None = None) -> None:
+        """Turn the current batch's values into a chunk; `came` is the Arrow type that they came with."""
         if not self.values:
             self.chunks.append(None)
             return
         self.values.extend([None] * (n_rows - len(self.values)))
         found = types_of(self.values)
         self.types |= found
-        self.came.add(None)
+        self.came.add(came if self.mark is None else None)
         self.chunks.append(Chunk(self.values, common_type(found)))
         self.values = []
 
@@ -273,16 +273,17 @@ def join_path(prefix: str | None, key: str) -> str:
     return key if prefix is None else f"{prefix}.{key}"
 
 
-def flatten(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def flatten(record: Mapping[str, Any], path: str | None = None) -> list[tuple[str, Any]]:
     """Return (path, value) for every field that is not null; an object without fields is the value {}.
 
-    Any mapping is an object, and any list or tuple an array.
+    Any mapping is an object, and any list or tuple an array. `path` is that of the record, None for a
+    document's metadata; the record itself is returned as {} if it is at a path and has no fields.
 
     Raises InvalidArgument for a value that JSON does not have.
     """
     leaves: list[tuple[str, Any]] = []
-    _flatten(None, record, 1, leaves)
-    return leaves
+    _flatten(path, record, 1 if path is None else len(split_path(path)) + 1, leaves)
+    return leaves if leaves or path is None else [(path, {})]
 
 
 def _flatten(

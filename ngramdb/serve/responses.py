@@ -52,10 +52,18 @@ class Page:
     late: TimeoutExceeded | None = None
     elapsed: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
+    arrow_types: tuple[Any, ...] = ()
 
     def result(self) -> Result:
         """The rows as a result, for what writes results."""
-        return Result(self.columns, [self.rows], types=self.types, n_rows=len(self.rows), exact=self.exact)
+        return Result(
+            self.columns,
+            [self.rows],
+            types=self.types,
+            n_rows=len(self.rows),
+            exact=self.exact,
+            arrow_types=self.arrow_types,
+        )
 
 
 def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
@@ -98,6 +106,7 @@ def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
         truncated,
         late,
         result.elapsed,
+        arrow_types=result.arrow_types,
     )
     result.close()
     return page

@@ -39,10 +39,17 @@ def structs_of(fields):
     return kind, st.fixed_dictionaries({name: chosen[name][1] | st.none() for name in names})
 
 
+def maps_of(kind_and_values):
+    kind, values = kind_and_values
+    pairs = st.lists(st.tuples(st.sampled_from(["k", "a.b", ""]), values | st.none()), max_size=3)
+    return pyarrow.map_(pyarrow.string(), kind), pairs
+
+
 KINDS = st.recursive(
     st.sampled_from(list(SCALARS.items())),
     lambda inner: (
         inner.filter(lambda found: not pyarrow.types.is_dictionary(found[0])).flatmap(lists_of)
+        | inner.filter(lambda found: not pyarrow.types.is_dictionary(found[0])).map(maps_of)
         | st.lists(st.tuples(NAMES, inner), min_size=1, max_size=3).map(structs_of)
     ),
     max_leaves=5,
@@ -60,6 +67,26 @@ def tables(draw):
     return pyarrow.RecordBatch.from_pydict(columns)
 
 
+def plain(value, kind):
+    """A value of a table as JSON has it: a map is an object, or a list of pairs if a key occurs twice."""
+    if value is None:
+        return None
+    if pyarrow.types.is_map(kind):
+        pairs = [(key, plain(item, kind.item_type)) for key, item in value]
+        found = dict(pairs)
+        return found if len(found) == len(pairs) else [list(pair) for pair in pairs]
+    if pyarrow.types.is_struct(kind):
+        return {field.name: plain(value[field.name], field.type) for field in kind}
+    if isinstance(value, list):
+        return [plain(item, kind.value_type) for item in value]
+    return value
+
+
+def rows_of(batch):
+    kind = pyarrow.struct(list(batch.schema))
+    return [plain(row, kind) for row in batch.to_pylist()]
+
+
 def of(builder, n_documents):
     reader = MetadataReader(builder.finish(), n_documents)
     return [reader.row(i) for i in range(n_documents)], reader.fields()
@@ -72,7 +99,7 @@ def test_columns_are_the_rows(batches, mixed):
     n_documents = 0
     for k, batch in enumerate(batches):
         n_documents += batch.num_rows
-        rows = batch.to_pylist()
+        rows = rows_of(batch)
         for row in rows:
             by_rows.add(row)
         columns, wrong = MetadataColumns(batch.schema, None).of(batch)
@@ -100,7 +127,7 @@ def test_documents_without_any_are_added_together(parts, as_columns):
                 if as_columns and columns is not None:
                     builder.add_columns(columns.taken(range(batch.num_rows)))
                 else:
-                    for row in batch.to_pylist():
+                    for row in rows_of(batch):
                         builder.add(row)
             for _ in range(n_empty):
                 one_by_one.add({})
@@ -113,7 +140,7 @@ def test_documents_without_any_are_added_together(parts, as_columns):
 
 @given(tables())
 def test_columns_beyond_the_most_are_kept(batch):
-    rows = batch.to_pylist()
+    rows = rows_of(batch)
     columns, _ = MetadataColumns(batch.schema, None).of(batch)
     if columns is None:
         return

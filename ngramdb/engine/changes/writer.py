@@ -195,7 +195,7 @@ _NONE = cast("Columns", object())
 def _columns_of(document: Document) -> Columns | None:
     metadata = document.metadata
     if type(metadata) is Row:
-        return None if metadata.columns.has_objects else metadata.columns
+        return metadata.columns
     return None if metadata else _NONE
 
 

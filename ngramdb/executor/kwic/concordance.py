@@ -261,18 +261,21 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
     rows = _rows(plan, parts, plan.offset, stop)
     columns: tuple[str, ...] = CONCORDANCE_COLUMNS
     types = CONCORDANCE_TYPES
+    came: tuple[Any, ...] = (None,) * len(columns)
     if plan.returning:
         returned = ReturnedColumns(plan.corpus, plan.returning)
         names = (f"metadata.{name}" if name in CONCORDANCE_COLUMNS else name for name in returned.names)
         columns, types = (*columns, *names), (*types, *returned.types)
+        came = (*came, *returned.arrow_types())
     if plan.corpus.n_added > 1:
-        columns, types = ("corpus", *columns), (str, *types)
+        columns, types, came = ("corpus", *columns), (str, *types), (None, *came)
     result = Result(
         columns,
         batched(rows, BATCH_LINES),
         summary=summary,
         n_rows=max(0, stop - plan.offset),
         types=types,
+        arrow_types=came,
     )
     result.found = total > 0
     if plan.order == BY_PLACE and not plan.descending:

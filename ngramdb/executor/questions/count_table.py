@@ -16,6 +16,7 @@ from ngramdb.conditions.disjunction import united
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.counting import evaluators, net_count
+from ngramdb.executor.questions.document_columns import arrow_types_of_keys
 from ngramdb.executor.questions.group_codes import of_occurrences
 from ngramdb.executor.questions.grouping import (
     Groups,
@@ -50,12 +51,14 @@ def count_table(plan: CountTable, meter: PlanMeter | None = None) -> Result:
     columns = (*named, *key_columns(plan.keys, (*named, *plan.numbers)), *plan.numbers)
     numbers: tuple[ColumnType, ...] = (int, int, float)
     types = (*(str for _ in named), *map(_type, plan.keys), *numbers[: len(plan.numbers)])
+    of_keys = arrow_types_of_keys(plan.corpus, plan.keys)
     result = Result(
         columns,
         batched(iter(rows), BATCH_ROWS),
         summary={"total": len(groups)} if plan.keys else {},
         n_rows=len(rows),
         types=types,
+        arrow_types=(*(None for _ in named), *of_keys, *(None for _ in plan.numbers)),
     )
     result.found = all(table.occurs)
     return result

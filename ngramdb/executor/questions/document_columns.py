@@ -8,7 +8,7 @@ from typing import Any
 from ngramdb.caching import cached_property
 from ngramdb.executor.results.dataframes import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
-from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
+from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import (
@@ -86,6 +86,24 @@ def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
         if len(types) == 1 and types != {JSON}
     }
     return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def arrow_types_of_keys(corpus: Corpus, keys: Sequence[FieldKey | PlaceKey]) -> tuple[Any, ...]:
+    """Return the Arrow types that the fields of keys came with; None for others, and for computed values."""
+    fields = metadata_fields(corpus)
+    paths = [key.path if isinstance(key, FieldKey) and not key.own else None for key in keys]
+    every = arrow_types_of(corpus, Fields({path: fields[path] for path in paths if path in fields}))
+    return tuple(
+        _type_of_key(key, every.get(key.path)) if isinstance(key, FieldKey) and not key.own else None
+        for key in keys
+    )
+
+
+def _type_of_key(key: FieldKey, kind: Any) -> Any:
+    if kind is None or not key.is_computed:
+        return kind
+    is_elements = key.unnested and not key.part and key.divisor is None
+    return kind.value_type if is_elements and hasattr(kind, "value_type") else None
 
 
 def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:
@@ -167,8 +185,7 @@ class ReturnedColumns:
 
     def arrow_types(self) -> tuple[Any, ...]:
         """Return the Arrow types that the columns came with, None for others."""
-        every = arrow_types_of(self._corpus, self._stored)
-        return tuple(None if key.own else every.get(key.path) for key in self._keys)
+        return arrow_types_of_keys(self._corpus, self._keys)
 
     def row(self, segment: Segment, i: int) -> Row:
         """The values of document i of a segment."""

@@ -19,6 +19,7 @@ from ngramdb.conditions.evaluation import PlanMeter
 from ngramdb.conditions.field_values import Codes, identity
 from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.counting import evaluator_of
+from ngramdb.executor.questions.document_columns import arrow_types_of_keys
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.interruptible_sort import numbered, numbered_rows
@@ -67,7 +68,14 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
         add_groups(groups, found)
     rows = in_order(groups, len(plan.keys), plan.order, plan.top)
     columns = (*key_columns(plan.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
-    return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
+    came = (*arrow_types_of_keys(plan.corpus, plan.keys), *(None for _ in COUNT_COLUMNS))
+    return Result(
+        columns,
+        batched(iter(rows), BATCH_ROWS),
+        summary={"total": len(groups)},
+        n_rows=len(rows),
+        arrow_types=came,
+    )
 
 
 def groups_of(

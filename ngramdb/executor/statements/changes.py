@@ -75,7 +75,14 @@ def delete(plan: DeleteDocuments, session: Session) -> Result:
         return Result.of_rows(DELETE_COLUMNS, [tuple(summary.values())], **summary)
     returned = ReturnedColumns(removed.view, plan.returning)
     batches = batched(_removed_rows(removed, returned), BATCH_DOCUMENTS)
-    return Result(returned.names, batches, summary=summary, n_rows=removed.documents, types=returned.types)
+    return Result(
+        returned.names,
+        batches,
+        summary=summary,
+        n_rows=removed.documents,
+        types=returned.types,
+        arrow_types=returned.arrow_types(),
+    )
 
 
 def _removed_rows(removed: Removed, returned: ReturnedColumns) -> Iterator[Row]:

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Path, infinite, is_finite, join_path, split_path, without_nan
 from ngramdb.lazy import lazy_module
@@ -64,15 +63,6 @@ class Columns:
         """The paths of the fields, each of which one row at least has."""
         names: list[str] = self._batch.schema.names
         return names
-
-    @cached_property
-    def has_objects(self) -> bool:
-        """Whether a value is an object, as of a map: objects have a field for each key, which rows make."""
-        return any(
-            compute.any(compute.starts_with(column, "{")).as_py()
-            for field, column in zip(self._batch.schema, self._batch.columns, strict=True)
-            if field.metadata[TYPE_KEY] == JSON.encode()
-        )
 
     def taken(self, numbers: Sequence[int]) -> Any:
         """A copy of some rows: a record batch that keeps nothing else in memory."""
@@ -348,15 +338,23 @@ def _scalar_name(kind: Any, array: Any) -> str | None:
 
 
 def _came_as(kind: Any, type_name: str) -> dict[bytes, Any]:
-    """The tag with the Arrow type of numbers, times or lists of these, unless it is that of the storage."""
+    """The tag with the Arrow type of numbers, times or lists of these, unless it is that of the storage.
+
+    The tag of a map has the type of its values.
+    """
     types = pyarrow.types
+    if types.is_map(kind):
+        kind, stored = _plain_type(kind.item_type), [pyarrow.int64(), pyarrow.float64()]
+    elif type_name == JSON:
+        return {}
+    else:
+        inner = type_name.removeprefix("list<").removesuffix(">")
+        stored = [pyarrow.null() if inner == "null" else _storage(inner)]
     item = kind.value_type if is_list(kind) else kind
     told = (types.is_integer, types.is_floating, types.is_decimal, types.is_temporal)
-    if type_name == JSON or not any(holds(item) for holds in told):
+    if not any(holds(item) for holds in told) or kind in (*stored, *map(pyarrow.list_, stored)):
         return {}
-    inner = type_name.removeprefix("list<").removesuffix(">")
-    stored = pyarrow.null() if inner == "null" else _storage(inner)
-    return {} if kind in (stored, pyarrow.list_(stored)) else {ARROW_KEY: _written_type(kind)}
+    return {ARROW_KEY: _written_type(kind)}
 
 
 @lru_cache(maxsize=256)

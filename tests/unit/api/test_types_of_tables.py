@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 import re
 import warnings
 
@@ -208,6 +209,98 @@ def test_fields_within_structs_have_their_types_too(tmp_path):
         corpus.export(tmp_path / "a.parquet")
     schema = read(tmp_path / "a.parquet").schema
     assert (schema.field("m.day").type, schema.field("m.n").type) == (pyarrow.date32(), pyarrow.int8())
+
+
+MAPS = {
+    "int64": pyarrow.map_(pyarrow.string(), pyarrow.int64()),
+    "uint8": pyarrow.map_(pyarrow.string(), pyarrow.uint8()),
+    "dates": pyarrow.map_(pyarrow.string(), pyarrow.date32()),
+    "decimals": pyarrow.map_(pyarrow.string(), pyarrow.decimal128(9, 2)),
+    "lists": pyarrow.map_(pyarrow.string(), pyarrow.list_(pyarrow.float32())),
+    "objects": pyarrow.map_(pyarrow.string(), pyarrow.struct([("n", pyarrow.int8())])),
+}
+ITEMS = {
+    "int64": [1, 2],
+    "uint8": [0, 255],
+    "dates": [datetime.date(2020, 1, 1), datetime.date(1001, 1, 1)],
+    "decimals": [decimal.Decimal("1.25"), decimal.Decimal(3)],
+    "lists": [[0.5], []],
+    "objects": [{"n": 1}, {}],
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*nested fields")
+@pytest.mark.parametrize("way", ["a.parquet", "arrow", "arrow_batches"])
+def test_maps_leave_other_columns_their_types_and_their_fields_have_theirs(made, way, tmp_path):
+    columns = {name: values(name) for name in TYPES}
+    for name, (first, second) in ITEMS.items():
+        maps = [[("k", first)], [("k", second), ("z", first)], []]
+        columns[f"m_{name}"] = pyarrow.array(maps, MAPS[name])
+    table = pyarrow.table({"text": ["a", "b", "c"], **columns})
+    found = brought_out(made(table), way, tmp_path)
+    for name in TYPES:
+        expected = in_parquet(TYPES[name]) if way == "a.parquet" else TYPES[name]
+        assert found.schema.field(name).type == expected, name
+        assert found[name].to_pylist() == table[name].to_pylist(), name
+    for name, (first, second) in ITEMS.items():
+        if name != "objects":
+            fields = [found[f"m_{name}.{key}"] for key in "kz"]
+            assert {str(field.type).replace("element", "item") for field in fields} == {
+                str(MAPS[name].item_type)
+            }
+            assert [field.to_pylist() for field in fields] == [[first, second, None], [None, first, None]]
+
+
+RETURNED = [
+    "DOCS RETURNING {}",
+    'KWIC "a" RETURNING {}',
+    'KWIC "a" RETURNING {} ORDER BY LEFT 1 DESC',
+    'TRACE "a a" RETURNING {}',
+    "COUNT DOCS GROUP BY {}",
+    'COUNT "a" GROUP BY {}',
+    'COUNT "a", "b" GROUP BY {}',
+    'COUNT "a" PER MILLION GROUP BY {}',
+    'COUNT "a" GROUP BY LEFT 1, {}',
+]
+# Changes are no questions, whose answers COPY writes.
+CHANGES = ["DELETE DOCS WHERE doc_id >= 0 RETURNING {}"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "way"),
+    [
+        *itertools.product([*RETURNED, *CHANGES], ["arrow", "arrow_batches"]),
+        *itertools.product(RETURNED, ["a.parquet", "a.arrow"]),
+    ],
+)
+def test_every_statement_returns_fields_with_their_types(statement, way, tmp_path):
+    """The types and values are those of DOCS, whatever statement returns a field or groups by it."""
+    names = [name for name in TYPES if not pyarrow.types.is_list(TYPES[name])]
+    fields = ", ".join(f"`{name}`" for name in names)
+    db = ngramdb.connect()
+    corpus = db.create_corpus("c")
+    table = pyarrow.table({"text": ["a"] * 3, **{name: values(name) for name in names}}).slice(0, 1)
+    corpus.append(table)
+    if way in ("arrow", "arrow_batches"):
+        result = db.execute(statement.format(fields))
+        found = result.arrow() if way == "arrow" else result.arrow_batches(1).read_all()
+    else:
+        path = tmp_path / way
+        db.execute(f"COPY ({statement.format(fields)}) TO '{path}'")
+        found = read(path)
+    for name in names:
+        expected = in_parquet(TYPES[name]) if way == "a.parquet" else TYPES[name]
+        assert found.schema.field(name).type == expected, name
+        assert found[name].to_pylist()[:1] == table[name].to_pylist(), name
+
+
+def test_elements_of_lists_have_their_type_and_computed_values_their_own():
+    db = ngramdb.connect()
+    columns = {name: values(name) for name in ("list of dates", "date32", "int8")}
+    db.create_corpus("c").append(pyarrow.table({"text": ["a", "b", "c"], **columns}))
+    keys = "UNNEST(`list of dates`), YEAR(date32), int8 / 10"
+    found = db.execute(f"COUNT DOCS GROUP BY {keys}").arrow()
+    assert [str(kind) for kind in found.schema.types] == ["date32[day]", "int64", "int64", "int64"]
 
 
 def test_columns_that_are_returned_have_their_types():

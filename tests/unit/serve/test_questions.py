@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pyarrow.ipc
+import pyarrow.parquet
 import pytest
 
 import ngramdb
@@ -393,3 +394,19 @@ def test_a_version_is_addressed_by_its_name(served: Any, tmp_path: Any) -> None:
     assert ("before it/all",) in {row[-1:] for row in client.rows("/c/versions.json")}
     missing = client.json("/c/@nothing/count.json?q=a")
     assert missing["status"] == 404 and "no version is kept as 'nothing'" in str(missing)
+
+
+@pytest.mark.parametrize("target", ["documents?", "concordance?q=x&returning=n", "frequency?q=x&by=n"])
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_tables_have_the_types_that_fields_came_with(
+    served: Any, tmp_path: Path, target: str, form: str
+) -> None:
+    with ngramdb.connect(tmp_path / "types.ngdb") as db:
+        table = pyarrow.table({"text": ["x"], "n": pyarrow.array([1], pyarrow.int8())})
+        db.create_corpus("c").append(table)
+    client = served(Limits(time_limit=20.0), tmp_path / "types.ngdb")
+    found = client.ask("/c/" + target.replace("?", f".{form}?"))
+    file = io.BytesIO(found.body)
+    read = pyarrow.ipc.open_stream(file) if form == "arrow" else pyarrow.parquet.ParquetFile(file)
+    schema = read.schema if form == "arrow" else read.schema_arrow
+    assert schema.field("n").type == pyarrow.int8()
