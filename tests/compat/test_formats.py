@@ -11,6 +11,7 @@ the databases that they have. `format_1/write.py` wrote the others, too:
 - `format_1_sentences`: segments say where sentences begin
 - `format_1_kept_versions`: a version is kept by name, fields have the types of a table's columns
 - `format_1_far_index`: some segments have a far index
+- `format_1_dropped_corpora`: a version that is kept by name has a corpus that was dropped
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ from ngramdb.segments.container.layout import FORMAT_VERSION
 FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/database.tar.gz"))
 FOLDERS_OF_SENTENCES = [
     Path(__file__).parent / name
-    for name in ("format_1_sentences", "format_1_far_index", "format_1_kept_versions")
+    for name in (
+        "format_1_sentences",
+        "format_1_far_index",
+        "format_1_kept_versions",
+        "format_1_dropped_corpora",
+    )
 ]
 # A larger file would be a burden on every checkout.
 MOST_BYTES = 300_000
@@ -154,6 +160,17 @@ def test_fields_of_a_table_have_its_types(tmp_path: Path) -> None:
                 db.execute("COMPACT typed")
             schema = db.execute("DOCS FROM typed").arrow().schema
             assert (str(schema.field("day").type), str(schema.field("n").type)) == ("date32[day]", "int8")
+
+
+def test_the_records_of_a_dropped_corpus_come_back_with_it(tmp_path: Path) -> None:
+    with tarfile.open(Path(__file__).parent / "format_1_dropped_corpora" / "database.tar.gz") as archive:
+        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    with ngramdb.connect(tmp_path) as db:
+        db.settings["keep_versions"] = 1
+        db.execute("COMPACT")
+        db.execute("RESTORE CORPUS gone TO VERSION 'complete'")
+        (row,) = db.execute("SHOW REMOVALS FROM gone").to_dicts()
+        assert (row["by"], row["documents"], row["restored"]) == ("ann@example", 1, 1)
 
 
 def test_compaction_finds_sentences_that_were_not_kept(folder: Path, database: Path) -> None:

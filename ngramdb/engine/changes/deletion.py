@@ -11,8 +11,9 @@ import numpy as np
 
 from ngramdb.engine.changes.audit import Removal, write_audit
 from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.changes.keeping import last_seen
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
+from ngramdb.engine.storage.manifest import FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.engine.storage.versions import author
@@ -133,7 +134,7 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
                 f"the corpus {name} of version {version} was dropped, and {name} is another one since: drop "
                 "that one, too, then restore the earlier one"
             )
-        last = _last_seen(store, name, then) if now is None else now
+        last = last_seen(store, then) if now is None else now
         # The newest vocabulary extends all earlier ones: the tokens of `then` have the same ids in it.
         then = replace(then, next_doc_id=last.next_doc_id, tokenizer=last.tokenizer, audits=last.audits)
         n_before = 0 if now is None else now.n_documents
@@ -142,12 +143,3 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
         corpora = {**transaction.manifest.corpora, name: then}
         manifest = transaction.commit(corpora, f"restore {name} to version {version}")
         return RestoreOutcome(n_before, then.n_documents, then.n_tokens, manifest.version)
-
-
-def _last_seen(store: Store, name: str, then: CorpusEntry) -> CorpusEntry:
-    """The newest entry of a corpus that has been dropped since: with ids and records of what came after."""
-    for manifest in reversed(store.versions()):
-        entry = manifest.corpora.get(name)
-        if entry is not None and entry.id == then.id:
-            return entry
-    return then

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ngramdb.engine.storage.manifest import Manifest
+from itertools import chain
+
+from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument
 
@@ -44,8 +46,27 @@ def keep_version(store: Store, name: str, number: int | None, lock_timeout_s: fl
         if before is not None:
             return version.version, newest.version
         kept = {**newest.kept, name: _alone(version)}
-        done = transaction.commit(newest.corpora, f"keep version {version.version} as {name}", kept)
+        action = f"keep version {version.version} as {name}"
+        done = transaction.commit(newest.corpora, action, kept, _dropped(store, version, newest))
         return version.version, done.version
+
+
+def _dropped(store: Store, version: Manifest, newest: Manifest) -> dict[str, CorpusEntry]:
+    """Return the last entries, by id, of the corpora of a version that are not in the newest one."""
+    present = {corpus.id for corpus in newest.corpora.values()}
+    gone = [corpus for corpus in version.corpora.values() if corpus.id not in present]
+    return {corpus.id: last_seen(store, corpus).without_documents() for corpus in gone}
+
+
+def last_seen(store: Store, then: CorpusEntry) -> CorpusEntry:
+    """Return the newest entry of a corpus that is still known: with the ids and records of what came after.
+
+    Cost: the manifests since a drop, unless a version with the corpus is kept by name.
+    """
+    newest = store.manifest
+    earlier = (version.corpora for version in reversed(store.versions()))
+    entries = (corpora.values() for corpora in chain((newest.corpora, newest.dropped), earlier))
+    return next((entry for entry in chain.from_iterable(entries) if entry.id == then.id), then)
 
 
 def drop_version(store: Store, name: str, lock_timeout_s: float = 0.0) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from ngramdb.limits import MAX_INTEGER
 from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (
     DOCUMENT_SETS,
+    DROPPED_CORPORA,
     FREQUENT_NGRAMS,
     KEPT_VERSIONS,
     LOAD_RECORDS,
@@ -185,6 +186,10 @@ class CorpusEntry:
         """Net number of tokens, separators not counted."""
         return sum(segment.sign * segment.n_tokens for segment in self.segments)
 
+    def without_documents(self) -> CorpusEntry:
+        """Return what outlives the documents: the ids that were given, the vocabulary, audit records."""
+        return replace(self, segments=(), statistics=None, loads=())
+
     def files(self) -> Iterator[FileRef]:
         """Every file that the corpus needs."""
         for segment in self.segments:
@@ -200,7 +205,8 @@ class Manifest:
     """One version: made at `created` (seconds since 1970, UTC) by `action`, with these corpora by name.
 
     `by` is who made it, as user@host, or "" if that is unknown. `kept` are earlier versions by the names
-    under which they are kept, whatever becomes of their own manifests; their own `kept` is empty.
+    under which they are kept, whatever becomes of their own manifests; their own `kept` is empty. `dropped`
+    has, by id, the last entry of each corpus of these versions that has been dropped, without documents.
     """
 
     version: int
@@ -209,6 +215,7 @@ class Manifest:
     corpora: Mapping[str, CorpusEntry]
     by: str = ""
     kept: Mapping[str, Manifest] = field(default_factory=dict)
+    dropped: Mapping[str, CorpusEntry] = field(default_factory=dict)
 
     @property
     def flags(self) -> int:
@@ -234,6 +241,7 @@ class Manifest:
             | (FREQUENT_NGRAMS if counted else 0)
             | (LOAD_RECORDS if loaded else 0)
             | (KEPT_VERSIONS if self.kept else 0)
+            | (DROPPED_CORPORA if self.dropped else 0)
         )
 
     def files(self) -> Mapping[str, FileRef]:
@@ -242,8 +250,17 @@ class Manifest:
 
     @cached_property
     def _files(self) -> dict[str, FileRef]:
-        corpora = (corpus for one in (self, *self.kept.values()) for corpus in one.corpora.values())
-        return {ref.name: ref for corpus in corpora for ref in corpus.files()}
+        corpora = [corpus for one in (self, *self.kept.values()) for corpus in one.corpora.values()]
+        return {ref.name: ref for corpus in (*corpora, *self.dropped.values()) for ref in corpus.files()}
+
+    def dropped_before(
+        self, corpora: Mapping[str, CorpusEntry], kept: Mapping[str, Manifest]
+    ) -> dict[str, CorpusEntry]:
+        """Return what the successor of this version with these corpora and kept versions has as `dropped`."""
+        last = {**self.dropped, **{corpus.id: corpus.without_documents() for corpus in self.corpora.values()}}
+        ids = {corpus.id for one in kept.values() for corpus in one.corpora.values()}
+        ids -= {corpus.id for corpus in corpora.values()}
+        return {corpus_id: last[corpus_id] for corpus_id in sorted(ids & last.keys())}
 
     def names_of(self, version: int) -> list[str]:
         """Return the names under which a version is kept, in alphabetical order."""
@@ -277,6 +294,8 @@ class Manifest:
             value["kept"] = [
                 {"name": name, "version": _version_to_json(one)} for name, one in self.kept.items()
             ]
+        if self.dropped:
+            value["dropped"] = [_corpus_to_json(corpus) for corpus in self.dropped.values()]
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
 
     @classmethod
@@ -290,6 +309,9 @@ class Manifest:
             ) from error
         top = _Reader(value, path, "manifest")
         manifest = _read_version(top)
+        if top.has("dropped"):
+            dropped = top.items("dropped", _read_corpus)
+            manifest = replace(manifest, dropped={corpus.id: corpus for corpus in dropped})
         if not top.has("kept"):
             return manifest
         kept = top.items("kept", _read_kept)

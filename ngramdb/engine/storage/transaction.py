@@ -107,11 +107,14 @@ class Transaction:
         corpora: Mapping[str, CorpusEntry],
         action: str,
         kept: Mapping[str, Manifest] | None = None,
+        dropped: Mapping[str, CorpusEntry] | None = None,
     ) -> Manifest:
         """Make `corpora` the next version, all or nothing; it survives a power failure once this returns.
 
         `action` describes what was done, in a few words. `kept` are the versions that are kept by name; None
-        for those of the version before. New files that it does not refer to are removed.
+        for those of the version before. `dropped` are last entries of corpora of these versions that were
+        dropped earlier, by id, if the version before does not have them. New files that it does not refer to
+        are removed.
         In a transaction that is not `synced`, it survives only the end of the process (`unsynced`).
         Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
@@ -120,7 +123,9 @@ class Transaction:
         """
         self._check_usable()
         named = dict(self.manifest.kept if kept is None else kept)
-        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora), author(), named)
+        gone = {**(dropped or {}), **self.manifest.dropped_before(corpora, named)}
+        number = self.manifest.version + 1
+        manifest = Manifest(number, time.time(), action, dict(corpora), author(), named, gone)
         self._check(manifest)
         with Deferred():
             self._over = True  # unless all goes well

@@ -80,7 +80,7 @@ QUESTIONS = [
     'PROB "flies" GIVEN "time " FROM {c}',
     'DIST GIVEN "flies" FROM {c}',
     'DIST GIVEN "fruit flies like a" USING INFGRAM FROM {c}',
-    'SCORE "time flies like a banana" USING KNESER_NEY SENTENCE FROM {c}',
+    'SCORE "time flies like a banana" USING KNESER_NEY DOCUMENT FROM {c}',
     'SCORE "fruit flies like an arrow" USING BACKOFF ORDER 3 FROM {c}',
     'GENERATE GIVEN "time" TOKENS 6 FROM {c}',
     "DOCS SAMPLE 3 SEED 2 FROM {c}",
@@ -140,6 +140,7 @@ NAMED_QUESTIONS = [
     "COUNT \"banana\" FROM words AT VERSION 'complete'",
     "DOCS FROM pieces AT VERSION 'complete'",
     "DOCS FROM words AT VERSION 'complete' - words",
+    "DOCS FROM gone AT VERSION 'complete'",
     "DOCS FROM typed",
 ]
 # Fields with the types of a table's columns.
@@ -219,7 +220,10 @@ def write(folder: Path) -> dict[str, Any]:
     db.create_corpus("largest", tokenizer="tokens").append([[4294967295, 0], [4294967294, 4294967295]])
     db.create_corpus("frequent", tokenizer="tokens").append([[1, 2, 3] * 2 + [1, 2] * 17_000, [2, 3, 1]])
     db.execute("ANALYZE frequent")
+    db.create_corpus("gone").append(["time flies", "what is gone"])
     before = db.keep_version("complete")
+    db.execute('DELETE DOCS WHERE "gone" FROM gone')
+    db.drop_corpus("gone")
     db.execute("ANALYZE words")
     db.execute("ANALYZE chars")
     db.execute("DELETE DOCS WHERE \"banana\" OR kind = 'song' FROM words")

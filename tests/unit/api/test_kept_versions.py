@@ -9,7 +9,7 @@ import pytest
 import ngramdb
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import FormatVersionError
-from ngramdb.segments.container import KEPT_VERSIONS
+from ngramdb.segments.container import DROPPED_CORPORA, KEPT_VERSIONS
 from ngramdb.segments.container.layout import KNOWN_WRITER_FLAGS
 
 
@@ -178,3 +178,69 @@ def test_a_manifest_is_read_again_as_it_was_written(db):
     assert store.manifest == db.snapshot.manifest
     assert store.manifest.kept["raw"].corpora["c"].n_documents == 3
     assert store.manifest.kept["raw"].kept == {}
+
+
+REMOVED = [("c", "takedown", 1)]
+
+
+def removals(corpus):
+    return [(one.corpus, one.reason, one.n_documents) for one in corpus.removals()]
+
+
+def made_again(db, tmp_path, steps):
+    """Drop the corpus after a removal, in one of several ways, and restore it to the version raw."""
+    corpus = db.corpus("c")
+    number = db.version
+    if "named late" not in steps:
+        db.keep_version("raw")
+    db.settings["keep_versions"] = 100 if "named late" in steps else 1
+    corpus.delete('"a"', reason="takedown")
+    corpus.append(["new"])
+    db.drop_corpus("c")
+    if "named late" in steps:
+        db.keep_version("raw", number)
+        db.settings["keep_versions"] = 1
+    other = db.create_corpus("c" if "same name" in steps else "other")
+    for _ in range(3):
+        other.append(["x"])
+    db.drop_corpus(other.name)
+    if "opened again" in steps:
+        db.close()
+        db = ngramdb.connect(tmp_path / "db")
+    db.execute("RESTORE CORPUS c TO VERSION 'raw'")
+    return db
+
+
+@pytest.mark.parametrize("steps", ["", "same name", "opened again", "named late"])
+def test_records_ids_and_words_of_a_dropped_corpus_come_back_with_it(db, tmp_path, steps):
+    db = made_again(db, tmp_path, steps)
+    corpus = db.corpus("c")
+    assert (corpus.n_documents, removals(corpus)) == (3, REMOVED)
+    (row,) = db.execute("SHOW REMOVALS FROM c").to_dicts()
+    assert (row["documents"], row["restored"]) == (1, 1)
+    corpus.append(["g new"])
+    assert [row[0] for row in corpus.docs().fetchall()] == [0, 1, 2, 4]
+    assert db.execute("CHECK").fetchall() == []
+    # The corpus itself has these again.
+    assert not db.snapshot.manifest.dropped
+    db.close()
+
+
+def test_what_outlives_a_dropped_corpus_goes_with_the_last_version_that_has_it(db, tmp_path, monkeypatch):
+    db.keep_version("raw")
+    corpus = db.corpus("c")
+    corpus.delete('"a"')
+    db.drop_corpus("c")
+    directory = db._database.store.directory
+    assert len(directory.list("audits/")) == 1 and len(db.snapshot.manifest.dropped) == 1
+    with monkeypatch.context() as older:
+        older.setattr(
+            "ngramdb.engine.storage.store.KNOWN_WRITER_FLAGS", KNOWN_WRITER_FLAGS & ~DROPPED_CORPORA
+        )
+        with (
+            ngramdb.connect(tmp_path / "db") as again,
+            pytest.raises(FormatVersionError),
+        ):
+            again.create_corpus("d")
+    db.drop_version("raw")
+    assert directory.list("audits/") == [] and not db.snapshot.manifest.dropped

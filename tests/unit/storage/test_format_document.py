@@ -63,6 +63,8 @@ def test_the_manifest_has_the_keys_that_are_described(writes):
     corpora = {
         name: replace(entry, statistics=statistics, loads=(load,)) for name, entry in manifest.corpora.items()
     }
-    named = replace(manifest, corpora=corpora, kept={"before": replace(manifest, version=1)})
+    dropped = {entry.id: entry.without_documents() for entry in corpora.values()}
+    kept = {"before": replace(manifest, version=1)}
+    named = replace(manifest, corpora=corpora, kept=kept, dropped=dropped)
     written = keys(json.loads(named.to_json()))
     assert written == described

@@ -65,8 +65,11 @@ MANIFEST = Manifest(
     },
 )
 
+DROPPED = replace(MANIFEST.corpora["wiki"].without_documents(), id="d" * 32)
 MANIFEST = replace(
-    MANIFEST, kept={"before": Manifest(2, 1700000000.0, "create", {"empty": MANIFEST.corpora["empty"]})}
+    MANIFEST,
+    kept={"before": Manifest(2, 1700000000.0, "create", {"empty": MANIFEST.corpora["empty"]})},
+    dropped={DROPPED.id: DROPPED},
 )
 
 
@@ -112,7 +115,7 @@ def replaced(value, path, new):
 
 VALUE = json.loads(MANIFEST.to_json())
 # Files of the first release have manifests without these keys.
-ADDED_LATER = {"by", "audits", "doc_id_offset", "statistics", "loads", "frequent", "kept"}
+ADDED_LATER = {"dropped", "by", "audits", "doc_id_offset", "statistics", "loads", "frequent", "kept"}
 PLACES = [path for path in places(VALUE) if "options" not in path[:-1]]
 
 
