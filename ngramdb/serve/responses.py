@@ -56,14 +56,10 @@ class Page:
 
     def result(self) -> Result:
         """The rows as a result, for what writes results."""
-        return Result(
-            self.columns,
-            [self.rows],
-            types=self.types,
-            n_rows=len(self.rows),
-            exact=self.exact,
-            arrow_types=self.arrow_types,
-        )
+        n_rows = len(self.rows)
+        result = Result(self.columns, [self.rows], types=self.types, n_rows=n_rows, exact=self.exact)
+        result.arrow_types = self.arrow_types
+        return result
 
 
 def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:

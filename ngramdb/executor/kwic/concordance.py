@@ -275,8 +275,8 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
         summary=summary,
         n_rows=max(0, stop - plan.offset),
         types=types,
-        arrow_types=came,
     )
+    result.arrow_types = came
     result.found = total > 0
     if plan.order == BY_PLACE and not plan.descending:
         result.places = _text_places(parts, plan.offset, stop)

@@ -51,15 +51,15 @@ def count_table(plan: CountTable, meter: PlanMeter | None = None) -> Result:
     columns = (*named, *key_columns(plan.keys, (*named, *plan.numbers)), *plan.numbers)
     numbers: tuple[ColumnType, ...] = (int, int, float)
     types = (*(str for _ in named), *map(_type, plan.keys), *numbers[: len(plan.numbers)])
-    of_keys = arrow_types_of_keys(plan.corpus, plan.keys)
     result = Result(
         columns,
         batched(iter(rows), BATCH_ROWS),
         summary={"total": len(groups)} if plan.keys else {},
         n_rows=len(rows),
         types=types,
-        arrow_types=(*(None for _ in named), *of_keys, *(None for _ in plan.numbers)),
     )
+    of_keys = arrow_types_of_keys(plan.corpus, plan.keys)
+    result.arrow_types = (*(None for _ in named), *of_keys, *(None for _ in plan.numbers))
     result.found = all(table.occurs)
     return result
 

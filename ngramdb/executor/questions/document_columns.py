@@ -91,7 +91,7 @@ def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
 def arrow_types_of_keys(corpus: Corpus, keys: Sequence[FieldKey | PlaceKey]) -> tuple[Any, ...]:
     """Return the Arrow types that the fields of keys came with; None for others, and for computed values."""
     fields = metadata_fields(corpus)
-    paths = [key.path if isinstance(key, FieldKey) and not key.own else None for key in keys]
+    paths = [key.path for key in keys if isinstance(key, FieldKey) and not key.own]
     every = arrow_types_of(corpus, Fields({path: fields[path] for path in paths if path in fields}))
     return tuple(
         _type_of_key(key, every.get(key.path)) if isinstance(key, FieldKey) and not key.own else None

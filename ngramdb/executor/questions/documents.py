@@ -121,7 +121,8 @@ def watched_documents(
         columns = (CORPUS, *(f"metadata.{name}" if name == CORPUS else name for name in columns))
         types, came = (str, *types), (None, *came)
     n_rows = max(0, stop - plan.offset)
-    result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types, arrow_types=came)
+    result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
+    result.arrow_types = came
     result.found = summary["total"] > 0
     return result
 

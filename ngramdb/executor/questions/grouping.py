@@ -68,14 +68,10 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
         add_groups(groups, found)
     rows = in_order(groups, len(plan.keys), plan.order, plan.top)
     columns = (*key_columns(plan.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
-    came = (*arrow_types_of_keys(plan.corpus, plan.keys), *(None for _ in COUNT_COLUMNS))
-    return Result(
-        columns,
-        batched(iter(rows), BATCH_ROWS),
-        summary={"total": len(groups)},
-        n_rows=len(rows),
-        arrow_types=came,
-    )
+    summary = {"total": len(groups)}
+    result = Result(columns, batched(iter(rows), BATCH_ROWS), summary=summary, n_rows=len(rows))
+    result.arrow_types = (*arrow_types_of_keys(plan.corpus, plan.keys), *(None for _ in COUNT_COLUMNS))
+    return result
 
 
 def groups_of(

@@ -111,8 +111,9 @@ def _with_fields(plan: Tracing, spans: Spans, summary: dict[str, int]) -> Result
 
     # As many rows as there are documents; `total` would be taken for their number.
     summary = {"spans": summary["total"], **{name: n for name, n in summary.items() if name != "total"}}
-    came = (*(None for _ in TRACE_COLUMNS), *returned.arrow_types())
-    return Result(columns, batches(), summary=summary, types=types, arrow_types=came)
+    result = Result(columns, batches(), summary=summary, types=types)
+    result.arrow_types = (*(None for _ in TRACE_COLUMNS), *returned.arrow_types())
+    return result
 
 
 def covered(spans: Spans, n_tokens: int) -> int:

@@ -72,7 +72,6 @@ class Result:
         elapsed: float = 0.0,
         snapshot: int = 0,
         types: Sequence[ColumnType] = (),
-        arrow_types: Sequence[Any] = (),
     ) -> None:
         self.columns = tuple(columns)
         self.types: tuple[ColumnType, ...] = tuple(types) or (None,) * len(self.columns)
@@ -84,7 +83,7 @@ class Result:
         # Whether what was asked for occurs, where the answer shows it: this saves a second search.
         self.found: bool | None = None
         # The Arrow types that columns have in tables, where these are known; () for none.
-        self.arrow_types: tuple[Any, ...] = tuple(arrow_types)
+        self.arrow_types: tuple[Any, ...] = ()
         # What verbs in Python warn of; `summary['note']` has it in words.
         self.cautions: tuple[Any, ...] = ()
         # The text of an answer that is one text, while it is made: an alternative to reading the rows.

@@ -75,14 +75,10 @@ def delete(plan: DeleteDocuments, session: Session) -> Result:
         return Result.of_rows(DELETE_COLUMNS, [tuple(summary.values())], **summary)
     returned = ReturnedColumns(removed.view, plan.returning)
     batches = batched(_removed_rows(removed, returned), BATCH_DOCUMENTS)
-    return Result(
-        returned.names,
-        batches,
-        summary=summary,
-        n_rows=removed.documents,
-        types=returned.types,
-        arrow_types=returned.arrow_types(),
-    )
+    n_rows = removed.documents
+    result = Result(returned.names, batches, summary=summary, n_rows=n_rows, types=returned.types)
+    result.arrow_types = returned.arrow_types()
+    return result
 
 
 def _removed_rows(removed: Removed, returned: ReturnedColumns) -> Iterator[Row]:

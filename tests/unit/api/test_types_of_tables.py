@@ -262,7 +262,7 @@ RETURNED = [
     'COUNT "a" PER MILLION GROUP BY {}',
     'COUNT "a" GROUP BY LEFT 1, {}',
 ]
-# Changes are no questions, whose answers COPY writes.
+# COPY does not write the rows of these.
 CHANGES = ["DELETE DOCS WHERE doc_id >= 0 RETURNING {}"]
 
 
