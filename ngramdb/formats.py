@@ -44,7 +44,8 @@ class Format(NamedTuple):
     `begins_with`: the first bytes by which a file is known, whatever its name. `beginnings`: all first bytes
     that its files can have, () if these can be any. `is_of_folders`: a folder
     with such files is read for them, and other files, such as a README, are left aside. `is_cut`: a line, or
-    a part of it, is a document, whatever stands before, so that builds in parts cut such files.
+    a part of it, is a document, whatever stands before, so that builds in parts cut such files. `unit` is
+    that of places in files.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Format(NamedTuple):
     beginnings: tuple[bytes, ...] = ()
     is_of_folders: bool = False
     is_cut: bool = False
+    unit: str = "line"
 
 
 REGISTRY = (
@@ -94,6 +96,7 @@ REGISTRY = (
         beginnings=(b"PAR1",),
         is_of_folders=True,
         options=("text", "ids", "max_document_bytes"),
+        unit="row",
     ),
     Format(
         "arrow",
@@ -109,6 +112,7 @@ REGISTRY = (
         beginnings=(b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"),
         is_of_folders=True,
         options=("text", "ids", "max_document_bytes"),
+        unit="row",
     ),
     Format(
         "csv",
@@ -119,6 +123,7 @@ REGISTRY = (
         kind="CSV",
         has_fields=True,
         options=("text", "quotes", "max_document_bytes"),
+        unit="row",
     ),
     Format(
         "tokens",
@@ -131,6 +136,7 @@ REGISTRY = (
         needs_seek=True,
         is_of_folders=True,
         options=("separator", "dtype"),
+        unit="document",
     ),
     Format(
         "tsv",
@@ -141,6 +147,7 @@ REGISTRY = (
         kind="TSV",
         has_fields=True,
         options=("text", "quotes", "max_document_bytes"),
+        unit="row",
     ),
     Format(
         "vrt",
@@ -159,6 +166,7 @@ REGISTRY = (
         kind="a web archive",
         is_of_folders=True,
         options=("max_document_bytes",),
+        unit="record",
     ),
 )
 # The types of ids in files that do not say it.

@@ -84,10 +84,9 @@ class ErrorLog:
                 self.reasons.append(str(error))
 
     def add_file(self, error: LoadError) -> None:
-        """Take down a file that cannot be read or, where the error has a line, not from there on."""
-        lost = (
-            "none of it is loaded" if error.line is None else f"nothing from line {error.line:,} on is loaded"
-        )
+        """Record a file that cannot be read or, if the error has a line, not from there on."""
+        place = None if error.line is None else f"{error.unit} {error.line:,}"
+        lost = "none of it is loaded" if place is None else f"nothing from {place} on is loaded"
         with self._lock:
             self.count += 1
             self.files += 1

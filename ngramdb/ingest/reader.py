@@ -145,8 +145,13 @@ class WantedFields:
         elif metadata.columns is not self._columns:
             # Those of many rows at once; each of them has a value in one row at least.
             self._columns = metadata.columns
-            paths = [split_path(name) for name in metadata.columns.names]
-            self._unseen = [name for name in self._unseen if not _is_among(paths, name)]
+            self._unseen = [name for name in self._unseen if not _is_among(metadata.columns, name)]
+
+    def through(self, documents: Iterator[Document]) -> Iterator[Document]:
+        """Yield the documents, and take note of their fields."""
+        for document in documents:
+            self.see(document, None)
+            yield document
 
     def missing(self) -> list[str]:
         """The names that no document has, each with the fields that there are; none without documents."""
@@ -167,6 +172,5 @@ def _is_in(metadata: Mapping[str, Any], name: str) -> bool:
     return name in metadata or (isinstance(metadata, dict) and has_field(metadata, split_path(name)))
 
 
-def _is_among(paths: list[tuple[str, ...]], name: str) -> bool:
-    wanted = split_path(name)
-    return any(path[: len(wanted)] == wanted or path[0] == name for path in paths)
+def _is_among(columns: Columns, name: str) -> bool:
+    return columns.has(split_path(name)) or columns.has((name,))

@@ -20,7 +20,7 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -72,7 +72,8 @@ _FOREIGN = {
 class Limits:
     """What a load refuses to read, so that a decompression bomb cannot fill memory or disk.
 
-    document_bytes : the longest document (in JSON lines: the longest line), in bytes.
+    document_bytes : the longest document, in bytes of text.
+    line_bytes : the longest line of formats whose lines have more than text, such as JSON lines.
     expansion : how many times its compressed size a file may grow to, once it has passed `document_bytes`.
     gzip reaches 1,032 at most, and text rarely 20; a Zstandard bomb passes 30,000.
     reason : why documents may not be longer, where it is not what `document_bytes` says by itself.
@@ -81,6 +82,12 @@ class Limits:
     document_bytes: int = 1 << 30
     expansion: int = 1000
     reason: str = ""
+    line_bytes: int = 1 << 30
+
+    @property
+    def of_lines(self) -> Limits:
+        """The same limits with the longest line in the place of the longest document."""
+        return replace(self, document_bytes=max(self.document_bytes, self.line_bytes))
 
     @property
     def most(self) -> str:

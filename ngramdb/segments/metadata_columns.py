@@ -277,7 +277,7 @@ def flatten(record: Mapping[str, Any], path: str | None = None) -> list[tuple[st
     """Return (path, value) for every field that is not null; an object without fields is the value {}.
 
     Any mapping is an object, and any list or tuple an array. `path` is that of the record, None for a
-    document's metadata; the record itself is returned as {} if it is at a path and has no fields.
+    document's metadata; the record itself is returned as {} if it is at a path and empty.
 
     Raises InvalidArgument for a value that JSON does not have.
     """

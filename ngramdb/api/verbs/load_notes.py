@@ -11,6 +11,7 @@ import numpy as np
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.formats import named
 from ngramdb.ingest.documents import MOST_BYTES, Document, ErrorLog
 from ngramdb.ingest.reader import WantedFields
 from ngramdb.ingest.readers.token_files import files_beside
@@ -82,6 +83,18 @@ def of_keys(keys: DocumentKeys) -> Iterator[str]:
         yield f"{_documents(keys.replaced)} replaced by later ones with the same {keys.field}"
 
 
+def of_twins(keys: DocumentKeys) -> Iterator[str]:
+    """A note on keys that differ from earlier ones in their type alone."""
+    if keys.twins:
+        one, other = ("string", "integer") if isinstance(keys.twin, str) else ("integer", "string")
+        named = f'"{keys.twin}"' if one == "string" else str(keys.twin)
+        yield (
+            f"{_documents(keys.twins)} loaded although only the type of {keys.field} differs from an earlier "
+            f"one: {named} is the {one}, the earlier one is the {other}; a column of numbers becomes one of "
+            "strings if a single value is not a number"
+        )
+
+
 def of_remarks(errors: ErrorLog) -> Iterator[str]:
     """Notes on what was read otherwise than it might seem."""
     remarks = list(errors.remarks)
@@ -129,7 +142,7 @@ def place_of(course: Course) -> str:
     if at.n_files:
         parts.append(f"{at.n_files:,} whole file{'' if at.n_files == 1 else 's'}")
     if at.n_lines and left:
-        parts.append(f"line {at.n_lines:,} of {left[0].label}")
+        parts.append(f"{named(left[0].format).unit} {at.n_lines:,} of {left[0].label}")
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -176,11 +176,15 @@ def load_table(
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     errors = ErrorLog()
     schema, batches = opened(table)
-    documents = table_documents(schema, batches, options, errors, (type(table).__name__, "row"))
+    wanted = WantedFields(options)
+    documents = wanted.through(
+        table_documents(schema, batches, options, errors, (type(table).__name__, "row"))
+    )
     with database.change(entry.name, f"load {entry.name}") as change:
         skipped = errors if plan.skip_errors else None
         run = _Run(database, change, progress, errors, skipped=skipped, keys=_keys_of(plan))
         run.load(documents if options.limit is None else islice(documents, min(options.limit, MAX_INTEGER)))
+        run.notes += load_notes.of_fields(wanted)
     return run.report()
 
 
@@ -277,7 +281,7 @@ class _Run:
         entry = self._change.before
         texts = self.samples.notes(entry.tokenizer.kind.startswith("words"), entry.wants_sentences)
         keys = self.keys
-        by_key = () if keys is None else load_notes.of_keys(keys)
+        by_key = () if keys is None else (*load_notes.of_keys(keys), *load_notes.of_twins(keys))
         notes = (*self.notes, *by_key, *load_notes.of_remarks(self._errors), *done.notes, *texts)
         return LoadReport(
             documents=done.documents,
@@ -348,6 +352,7 @@ def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -
     room = DocumentLimits.of(memory_limit)
     if room.n_bytes is not None and room.n_bytes < limits.document_bytes:
         limits = Limits(document_bytes=room.n_bytes, reason=room.said(room.n_bytes, "bytes"))
+    limits = replace(limits, line_bytes=min(limits.line_bytes, room.n_bytes or limits.line_bytes))
     text_field = given.get("text", DEFAULT_TEXT_FIELD)
     ids_field = given.get("ids")
     if ids_field is not None and "text" in given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from ngramdb import interrupts
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.documents import Document, ErrorLog, describe
+from ngramdb.ingest.documents import Document, ErrorLog, describe, join_path
 from ngramdb.registries import ON_CONFLICT
 from ngramdb.segments.metadata import BATCH_DOCUMENTS
 from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 
 Key = str | int
+_FIRST_OF_INTEGERS = frozenset("-0123456789")
 
 
 class DocumentKeys:
@@ -25,13 +27,16 @@ class DocumentKeys:
 
     Parameters
     ----------
-    field : path of the metadata field, as DESCRIBE shows it; its values are strings or integers
+    field : path of the metadata field, as DESCRIBE shows it, or a name with dots if documents lack
+        that path; its values are strings or integers
     on_conflict : 'error'; 'skip' leaves a document out whose key has occurred, in the corpus or in this load;
         'replace' removes the earlier one
 
     Attributes
     ----------
     duplicates, replaced : numbers of documents left out, and of earlier documents removed
+    twins : number of documents whose key an earlier one has as the other type, such as 1 and "1"; `twin` is
+        the first such key
 
     Notes
     -----
@@ -41,8 +46,12 @@ class DocumentKeys:
 
     def __init__(self, field: str, on_conflict: str) -> None:
         self.field = field
-        self.duplicates = self.replaced = 0
+        self.duplicates = self.replaced = self.twins = 0
+        self.twin: Key | None = None
         self._path = split_path(field)
+        # The path, and the name that reads like it, as `own_or_nested` has it; both as columns are called.
+        name = ".".join(self._path)
+        self._columns = tuple(dict.fromkeys((field, join_path((name,)))))
         self._on_conflict = on_conflict
         self._known: set[Key] | None = None
         self._repeated: set[Key] = set()
@@ -116,6 +125,9 @@ class DocumentKeys:
                 continue
             if key not in known:
                 known.add(key)
+                if _twin(key) in known:
+                    self.twins += 1
+                    self.twin = key if self.twin is None else self.twin
             elif self._on_conflict == "error":
                 raise document.error(
                     f"the corpus, or this load, already has a document whose {self.field} is {key!r}; use "
@@ -144,12 +156,14 @@ class DocumentKeys:
         """Yield the number and the key of each document of segment i that has a key and was not removed."""
         segment = view.segments[i]
         metadata = segment.metadata
-        kind = metadata.fields().get(self.field)
-        if kind is None and not metadata.rest_has(self.field):
+        fields = metadata.fields()
+        names = [name for name in self._columns if name in fields or metadata.rest_has(name)]
+        if not names:
             return
         is_kept = np.zeros(segment.n_documents, dtype=np.bool_)
         is_kept[view.kept(i)] = True
-        column = metadata.column(self.field) if kind in ("int64", "string") else None
+        is_plain = len(names) == 1 and fields.get(names[0]) in ("int64", "string")
+        column = metadata.column(names[0]) if is_plain else None
         for start in range(0, segment.n_documents, BATCH_DOCUMENTS):
             interrupts.check()
             numbers = range(start, min(start + BATCH_DOCUMENTS, segment.n_documents))
@@ -163,10 +177,21 @@ class DocumentKeys:
 
 
 def _value(metadata: Any, path: tuple[str, ...]) -> Any:
+    found = metadata
     for name in path:
-        metadata = metadata.get(name) if isinstance(metadata, Mapping) else None
-    return metadata
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return metadata.get(".".join(path)) if found is None and len(path) > 1 else found
 
 
 def _is_key(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _twin(key: Key) -> Key | None:
+    """Return the key of the other type that is written alike, or None."""
+    with suppress(ValueError):  # no number, or one with too many digits
+        if isinstance(key, int):
+            return str(key)
+        if key[:1] in _FIRST_OF_INTEGERS and str(number := int(key)) == key:
+            return number
+    return None

@@ -29,7 +29,16 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.documents import Path, infinite, is_finite, join_path, split_path, without_nan
+from ngramdb.ingest.documents import (
+    Path,
+    has_field,
+    infinite,
+    is_finite,
+    join_path,
+    select,
+    split_path,
+    without_nan,
+)
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
 
@@ -63,6 +72,21 @@ class Columns:
         """The paths of the fields, each of which one row at least has."""
         names: list[str] = self._batch.schema.names
         return names
+
+    def has(self, path: Path) -> bool:
+        """Return True if a row has a value at the path, or in the object at it. Cost: reads maps once."""
+        for field, column in zip(self._batch.schema, self._batch.columns, strict=True):
+            keys = split_path(field.name)
+            if keys[: len(path)] == path:
+                return True
+            is_map = field.metadata[TYPE_KEY] == JSON.encode() and path[: len(keys)] == keys
+            if is_map and any(
+                has_field(json.loads(text), path[len(keys) :])
+                for text in column.to_pylist()
+                if text is not None
+            ):
+                return True
+        return False
 
     def taken(self, numbers: Sequence[int]) -> Any:
         """A copy of some rows: a record batch that keeps nothing else in memory."""
@@ -180,7 +204,10 @@ class MetadataColumns:
             return
         kind = _plain_type(field.type)
         if not pyarrow.types.is_struct(kind) or len(keys) == MAX_OBJECT_DEPTH:
-            self._parts.append(_Leaf(keys, kind, conversion(join_path(keys), field)))
+            convert = conversion(join_path(keys), field)
+            if pyarrow.types.is_map(kind) and convert is not None and not self._keeps(keys):
+                convert = self._of_kept_keys(keys, convert)
+            self._parts.append(_Leaf(keys, kind, convert))
             return
         _check_extension(join_path(keys), field)
         _check_names(join_path(keys), kind)
@@ -189,6 +216,16 @@ class MetadataColumns:
         holds_content = self._content is not None and self._content[: len(keys)] == keys
         if not holds_content and self._keeps(keys):
             self._parts.append(_Struct(keys))
+
+    def _of_kept_keys(self, keys: Path, convert: Convert) -> Convert:
+        """Return what converts the map at `keys` to an object with the fields that are kept, or to None."""
+        paths = [path[len(keys) :] for path in self._kept or () if path[: len(keys)] == keys]
+
+        def chosen(value: Any) -> Any:
+            found = convert(value)
+            return (select(found, paths) or None) if isinstance(found, dict) else None
+
+        return chosen
 
     def _may_keep(self, keys: Path) -> bool:
         """Whether the path, or one below it, is kept."""

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.errors import LoadError
+from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import (
     Document,
     ErrorLog,
@@ -49,16 +49,18 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one file of JSON lines; blank lines and a byte order mark are passed over.
 
-    Raises LoadError with file and line at the first line that is no document, and ResourceError at one that
-    is longer than the limit, unless `options.on_error` is "skip": then `errors` counts it. Compressed data
-    that are damaged count as one, and end the file.
+    Raises LoadError with file and line at the first invalid line, and ResourceError at one
+    whose text is longer than the limit, unless `options.on_error` is "skip": then `errors` counts it.
+    Damaged compressed data count as one, and end the file.
     Cost: about the time of decompressing and `json.loads`; memory for the longest line.
     """
     parser = LineParser(options)
     label = source.label
     skip = options.on_error == "skip"
     chunks = text_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, label, options.limits, errors.after(source.after_line) if skip else None)
+    lines = LineReader(
+        chunks, label, options.limits.of_lines, errors.after(source.after_line) if skip else None
+    )
     try:
         for line in lines:
             if lines.number <= source.after_line:
@@ -69,6 +71,8 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
                 document = parser.parse(line, label, lines.number)
             except LoadError as error:
                 place = located(_explained(error, line, lines), label, lines.number)
+                if not skip and error.message.startswith("longer than"):
+                    raise ResourceError(str(place), limit=options.limits.document_bytes) from None
                 if not skip:
                     raise place from error.__cause__
                 errors.add(place)
@@ -111,6 +115,7 @@ class LineParser:
         self._wants_ids = options.ids_field is not None
         self._instead = options.ids_instead
         self._n_ids = options.n_ids
+        self._limits = options.limits
         self._forms = FormFinder()
         self._kept = None if options.metadata is None else sorted(map(split_path, options.metadata))
 
@@ -168,9 +173,12 @@ class LineParser:
         if type(value) is not str:
             raise LoadError(f"field {self._field!r} holds {describe(value)}, not a string")
         try:
-            return value.encode()
+            text = value.encode()
         except UnicodeEncodeError as error:
             raise LoadError(_surrogate(self._field, value, error)) from None
+        if len(text) > self._limits.document_bytes:
+            raise LoadError(f"longer than {self._limits.most}")
+        return text
 
 
 def parse_object(line: bytes) -> dict[str, Any]:

@@ -230,7 +230,7 @@ def _is_numbers(schema: Any, name: str) -> bool:
 def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:
     """Raise LoadError where the table lacks a column that is to be kept."""
     for path in kept:
-        if _field_at(schema, path) is None:
+        if _field_at(schema, path) is None and not _is_in_map(schema, path):
             raise _missing_column(schema, join_path(path), label)
 
 
@@ -261,6 +261,12 @@ def _field_at(schema: Any, path: Path) -> Any:
             return None
         field = field.type.field(field.type.get_field_index(key))
     return field
+
+
+def _is_in_map(schema: Any, path: Path) -> bool:
+    """Return True if a path leads into a map, whose keys only its rows have."""
+    fields = (_field_at(schema, path[:n]) for n in range(1, len(path)))
+    return any(field is not None and pyarrow.types.is_map(field.type) for field in fields)
 
 
 def _paths(fields: Iterable[Any], before: Path = ()) -> Iterator[str]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
+from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, unknown_id
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row
@@ -36,7 +37,7 @@ from ngramdb.limits import MAX_TOKEN_ID
 pyarrow = lazy_module("pyarrow")
 pyarrow_csv = lazy_module("pyarrow.csv")
 
-UNIT = "document"
+UNIT = named("tokens").unit
 # Tokens that are looked at, and documents that are given, at a time.
 CHUNK_TOKENS = 1 << 20
 CHUNK_DOCUMENTS = 1 << 14

@@ -59,7 +59,7 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
     skip = options.on_error == "skip"
     chunks = text_chunks(source, options.limits, meter)
     lines = LineReader(
-        chunks, source.label, options.limits, errors.after(source.after_line) if skip else None
+        chunks, source.label, options.limits.of_lines, errors.after(source.after_line) if skip else None
     )
     reader = _Reader(source, options, _types(source, options, errors))
     try:
@@ -95,7 +95,7 @@ def _types(source: Source, options: ReadOptions, errors: ErrorLog) -> dict[str, 
     structure, depth = None, 0
     some: list[dict[str, str]] = []
     lines = LineReader(
-        text_chunks(source, options.limits, Meter()), source.label, options.limits, lambda _: None
+        text_chunks(source, options.limits, Meter()), source.label, options.limits.of_lines, lambda _: None
     )
     try:
         for line in lines:
@@ -155,7 +155,7 @@ class _Reader:
             return None
         tag = _TAG.fullmatch(text) or _BROKEN_TAG.fullmatch(text)
         if tag is None:
-            self._word(text.partition("\t")[0], number, len(line))
+            self._word(text.partition("\t")[0], number)
             return None
         if tag["empty"] or tag["attributes"].endswith("/"):
             if tag["name"] == _GLUE:
@@ -226,18 +226,19 @@ class _Reader:
             return None
         return self._document()
 
-    def _word(self, word: str, number: int, n_bytes: int) -> None:
+    def _word(self, word: str, number: int) -> None:
         if not self._depth:
             raise self._error(
                 f'the word {word[:40]!r} is in no structure; a document begins with a tag, as <text id="1">',
                 number,
             )
-        self._n_bytes += n_bytes
-        if self._n_bytes > self._options.limits.document_bytes:
-            self._refuse()
         last = self._text[-1] if self._text else "\n"
         # An empty piece is what stands for <g/>.
-        self._text.append(unescape(word) if last in ("\n", "") else f" {unescape(word)}")
+        piece = unescape(word) if last in ("\n", "") else f" {unescape(word)}"
+        self._text.append(piece)
+        self._n_bytes += len(piece.encode("utf-8", "surrogatepass"))
+        if self._n_bytes > self._options.limits.document_bytes:
+            self._refuse()
 
     def _break(self) -> None:
         if self._text and self._text[-1] != "\n":

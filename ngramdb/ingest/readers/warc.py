@@ -1,8 +1,10 @@
 """WARC files of web archives, above all WET: the texts that Common Crawl has taken out of pages.
 
 A document is a record that holds text: a conversion (all of WET), or a page or resource of type text/plain.
-Other records, such as pages in HTML, are passed over. Pages are decoded according to their HTTP headers (RFC
-9112, section 7; RFC 9110, section 8.4.1), unless the crawler has decoded them and kept the headers.
+Other records, such as pages in HTML, are skipped. Pages are decoded according to their HTTP headers (RFC
+9112, section 7; RFC 9110, sections 8.3.2 and 8.4.1), unless the crawler has decoded them and kept the
+headers.
+A text is in UTF-8 unless its type declares another charset.
 
 A record is a line with the version, lines of headers, an empty line, as many bytes as its Content-Length
 says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
@@ -10,6 +12,7 @@ says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
 
 from __future__ import annotations
 
+import codecs
 import re
 import zlib
 from collections import Counter
@@ -17,18 +20,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngramdb.errors import LoadError, ResourceError
+from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, decompressed, read_chunks
 
-UNIT = "record"
+UNIT = named("warc").unit
 # No lines of headers are longer.
 MOST_OF_HEADERS = 1 << 20
 _VERSION = b"WARC/"
 # The beginning of a chunk: its number of bytes in hexadecimal, and extensions.
 _CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _COMPRESSED = frozenset(("gzip", "x-gzip", "zstd"))
+_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
+# Python searches for modules by the names of charsets; IANA's have at most 40 characters (RFC 2978).
+_NAME_OF_CHARSET = re.compile(r"[A-Za-z0-9!#$%&'+^_`{}~:.()-]{1,40}")
+# Codecs for parts of Python programs and for domains, as `codecs.CodecInfo` names them.
+_SHOWN_OF_CHARSET = 40
+_OF_OTHER_TEXT = frozenset(("unicode-escape", "raw-unicode-escape", "undefined", "idna", "punycode"))
 _FIELDS = {
     "url": "warc-target-uri",
     "date": "warc-date",
@@ -52,9 +62,9 @@ class _Record:
 def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one WARC or WET file; `Document.line` is the number of the record.
 
-    Raises LoadError with file and record at the first text that is no UTF-8 and at what is no record, and
+    Raises LoadError with file and record at the first damaged text or record, and
     ResourceError at a text that is too long, unless `options.on_error` is "skip": then `errors` counts it.
-    Raises LoadError where no record holds text.
+    Pages that cannot be decoded are skipped and counted in a note. Raises LoadError if no record holds text.
     """
     skip = options.on_error == "skip"
     n_records, n_texts = 0, 0
@@ -86,11 +96,8 @@ def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
             raise
         errors.add_file(error)
         return
-    for encoding, n in unread.items():
-        errors.remark(
-            f"{n:,} text/plain record{'' if n == 1 else 's'} of {source.label} left out: the encoding "
-            f"{encoding!r} is not supported"
-        )
+    for reason, n in unread.items():
+        errors.remark(f"{n:,} text/plain record{'' if n == 1 else 's'} of {source.label} left out: {reason}")
     if not (n_texts or unread):
         raise LoadError(
             f"none of its {n_records:,} records holds text; pages in HTML are to be turned into text first, "
@@ -177,19 +184,23 @@ class _Records:
 def _text(record: _Record, options: ReadOptions, unread: Counter[str]) -> tuple[bytes | None, str | None]:
     """Return the text of a record or None, and a message if the text is damaged.
 
-    `unread` counts the encodings of pages in plain text that cannot be decoded.
+    `unread` counts the texts of type text/plain that cannot be decoded, by the reason.
     """
     content, kind = record.content, record.headers.get("warc-type")
-    if content is None or kind == "conversion":
-        return content, None
-    if kind == "resource":
-        return (content if _is_plain(record.headers.get("content-type", "")) else None), None
+    if content is None or kind != "response":
+        content_type = record.headers.get("content-type", "")
+        if content is None or (kind == "conversion" and _charset(content_type) is None):
+            return content, None
+        if kind == "resource" and not _is_plain(content_type):
+            return None, None
+        return _decoded_text(content, content_type, options, unread), None
     head, _, body = content.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")[1:]
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
-    if not _is_plain(headers.get("content-type", "")):
+    content_type = headers.get("content-type", "")
+    if not _is_plain(content_type):
         return None, None
     most = options.limits.document_bytes
     try:
@@ -197,11 +208,37 @@ def _text(record: _Record, options: ReadOptions, unread: Counter[str]) -> tuple[
             if len(body) <= most:  # else it is refused anyway, and may be incomplete
                 body = _decoded(body, encoding, most)
     except LookupError as error:
-        unread[str(error.args[0])] += 1
+        unread[f"the encoding {error.args[0]!r} is not supported"] += 1
         return None, None
     except (LoadError, zlib.error) as error:
         return body, f"damaged: {error.message if isinstance(error, LoadError) else error}"
-    return body, None
+    return _decoded_text(body, content_type, options, unread), None
+
+
+def _decoded_text(text: bytes, content_type: str, options: ReadOptions, unread: Counter[str]) -> bytes | None:
+    """Return a text in the charset that its type declares as UTF-8; None if it is not valid, for `unread`."""
+    charset = _charset(content_type) or "utf-8"
+    if len(text) > options.limits.document_bytes:  # it is refused anyway, and may be incomplete
+        return text
+    try:
+        codec = codecs.lookup(charset) if _NAME_OF_CHARSET.fullmatch(charset) else None
+        if codec is None or codec.name in _OF_OTHER_TEXT:
+            raise LookupError(charset)
+        if codec.name not in ("utf-8", "ascii"):  # of which the second is a part of the first
+            return text.decode(charset).encode()
+        text.decode()
+        return text
+    except LookupError:  # also for codecs of Python that are not of texts
+        unread[f"the charset {charset[:_SHOWN_OF_CHARSET]!r} is not supported"] += 1
+    except UnicodeError:
+        unread[f"not valid {charset}"] += 1
+    return None
+
+
+def _charset(content_type: str) -> str | None:
+    """Return the charset that a type declares, in small letters."""
+    found = _CHARSET.search(content_type)
+    return None if found is None else found[1].lower()
 
 
 def _encodings(headers: dict[str, str]) -> list[str]:

@@ -6,6 +6,8 @@ import itertools
 import json
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,7 +41,7 @@ def expected_after(before, on_conflict, loaded):
     return after
 
 
-@given(LOADS, st.sampled_from(["id", "meta.id"]), st.booleans())
+@given(LOADS, st.sampled_from(["id", "meta.id", "own.id"]), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_loads_leave_the_documents_that_a_loop_over_a_list_leaves(loads, field, auto_compact):
     with ngramdb.connect() as db:
@@ -49,7 +51,7 @@ def test_loads_leave_the_documents_that_a_loop_over_a_list_leaves(loads, field, 
         for number, (on_conflict, keys) in enumerate(loads):
             loaded = [(key, f"load{number} item{i}") for i, key in enumerate(keys)]
             given = [
-                {"text": text, "id": key} if field == "id" else {"text": text, "meta": {"id": key}}
+                {"text": text, **({"meta": {"id": key}} if field == "meta.id" else {field: key})}
                 for key, text in loaded
             ]
             n_before, version = corpus.n_documents, db.version
@@ -170,3 +172,48 @@ def test_a_timeout_stops_a_load_of_which_everything_is_left_out(corpus):
     with pytest.raises(TimeoutExceeded):
         corpus.append(itertools.repeat({"text": "a", "id": 1}, 1_000_000), key="id", on_conflict="skip")
     assert corpus.n_documents == 1
+
+
+FORMS = {
+    "a.jsonl": lambda path, rows: path.write_text("".join(json.dumps(row) + "\n" for row in rows)),
+    "a.csv": lambda path, rows: path.write_text(
+        "text,m.id\n" + "".join(f"{row['text']},{row['m.id']}\n" for row in rows)
+    ),
+    "a.parquet": lambda path, rows: pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_key_is_a_field_whose_own_name_has_a_dot_as_well(corpus, tmp_path, name):
+    rows = [{"text": "a", "m.id": 1}, {"text": "b", "m.id": 1}, {"text": "c", "m.id": 2}]
+    FORMS[name](tmp_path / name, rows)
+    for documents in (2, 0):
+        assert corpus.load(tmp_path / name, key="m.id", on_conflict="skip").documents == documents
+    assert corpus.append(rows, key="m.id", on_conflict="skip").documents == 0
+    corpus.compact()
+    # A nested field comes first, and both are keys of the corpus.
+    nested = [{"text": "d", "m": {"id": 3}, "m.id": 1}, {"text": "e", "m": {"id": 2}}]
+    assert corpus.append(nested, key="m.id", on_conflict="skip").documents == 1
+    assert corpus.append(nested, key="m.id", on_conflict="replace").replaced == 2
+    assert documents_of(corpus) == ["a", "d", "e"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("1", "x9"), ("x9", "1")], ids=["numbers", "strings"])
+@pytest.mark.parametrize("on_conflict", ["error", "skip", "replace"])
+def test_a_note_counts_keys_that_differ_from_earlier_ones_in_their_type(
+    corpus, tmp_path, first, second, on_conflict
+):
+    path = tmp_path / "k.csv"
+    path.write_text(f"id,text\n1,a\n2,b\n{first},c\n".replace("\n1,c", ""))
+    assert corpus.load(path, key="id", on_conflict=on_conflict).notes == ()
+    path.write_text(f"id,text\n1,a\n2,b\n{second},c\n".replace("\n1,c", ""))
+    (note,) = corpus.load(path, key="id", on_conflict=on_conflict).notes
+    kinds = ('"1" is the string', "the integer") if first == "1" else ("1 is the integer", "the string")
+    assert note.startswith("2 documents loaded although only the type of id differs")
+    assert f"{kinds[0]}, the earlier one is {kinds[1]}" in note
+
+
+@pytest.mark.parametrize("key", ["01", "1.0", "+1", "1_0", "\u0661", "-", "", "-0", "9" * 5000])
+def test_keys_that_are_written_otherwise_are_no_twins(corpus, key):
+    corpus.append([{"text": "a", "id": number} for number in (1, 10, 0)], key="id")
+    assert corpus.append([{"text": "b", "id": key}], key="id").notes == ()

@@ -143,3 +143,18 @@ def test_a_long_text_that_was_loaded_before_is_noted(db, tmp_path):
     (tmp_path / "a.txt").write_text(" ".join(f"w{k}" for k in range(5000)))
     assert corpus.load(tmp_path / "a.txt").notes == ()
     assert "the first document is in the corpus" in corpus.load(tmp_path / "a.txt").notes[0]
+
+
+def test_places_are_in_the_units_of_the_format(db, tmp_path):
+    record = "WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 3\r\n\r\na b\r\n\r\n"
+    (tmp_path / "a.warc").write_text(record * 2 + record[:-6])
+    corpus = db.create_corpus("c")
+    report = noted(db, corpus, tmp_path / "a.warc", on_error="skip")
+    assert "record 3: " in report.reasons[0]
+    assert report.reasons[0].endswith("nothing from record 3 on is loaded")
+    (tmp_path / "b.warc").write_text(record * 3)
+    (tmp_path / "b.csv").write_text("text\na\nb\nc\n")
+    for name, unit in (("b.warc", "record"), ("b.csv", "row")):
+        assert corpus.load(tmp_path / name, limit=2, resume=True).documents == 2
+        (note,) = corpus.load(tmp_path / name, resume=True).notes
+        assert f"went on after 2 documents and {unit} 2 of" in note

@@ -199,3 +199,20 @@ def test_of_several_tables_one_needs_to_have_a_column(db, tmp_path):
         corpus.load(tmp_path / "1.parquet", metadata=["year"])
     with pytest.raises(InvalidArgument, match="no column 'nope'"):
         corpus.load(TABLE, metadata=["nope"])
+
+
+@pytest.mark.parametrize("name", ["jsonl", "lines", "csv", "tsv", "vrt", "warc", "parquet", "arrow"])
+def test_the_limit_on_documents_is_one_on_their_texts(tmp_path, name):
+    """Other fields of a line and the markup around a text do not count."""
+    path, needed = written(tmp_path, name)
+    for on_error in ("fail", "skip"):
+        with ngramdb.connect() as db:
+            corpus = db.create_corpus("c")
+            report = corpus.load(path, **needed, max_document_bytes=3, on_error=on_error)
+            assert report.documents >= 2 and not report.skipped
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        with pytest.raises(ngramdb.ResourceError, match=r"(line|row|record) [12]: longer than 2 bytes"):
+            corpus.load(path, **needed, max_document_bytes=2)
+        report = corpus.load(path, **needed, max_document_bytes=2, on_error="skip")
+        assert report.skipped >= 1 and "longer than 2 bytes" in report.reasons[0]

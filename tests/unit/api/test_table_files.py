@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import ngramdb
-from ngramdb.errors import LoadError
+from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.readers import tables
 
 ROWS = [
@@ -266,3 +266,31 @@ def test_a_folder_is_read_for_its_tables(db, tmp_path):
     ):
         db.corpus("c").load(tmp_path)
     assert db.corpus("c").load(tmp_path, format="parquet").documents == 3 * len(ROWS)
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "a table"])
+def test_metadata_names_fields_of_maps_as_those_of_objects(db, tmp_path, name):
+    kind = pyarrow.map_(pyarrow.string(), pyarrow.int64())
+    deep = pyarrow.map_(pyarrow.string(), kind)
+    table = pyarrow.table(
+        {
+            "text": ["a", "b", "c"],
+            "m": pyarrow.array([[("k", 1), ("z", 2)], [("z", 3)], [("k", 4), ("k", 5)]], kind),
+            "d": pyarrow.array([[("x", [("y", 6), ("z", 7)])], None, []], deep),
+            "s": pyarrow.array([{"m": [("k", 8)]}, None, None], pyarrow.struct([("m", kind)])),
+            "m.own": ["e", "f", "g"],
+        }
+    )
+    corpus = db.create_corpus("c")
+    source = table if name == "a table" else tmp_path / name
+    if name != "a table":
+        WRITERS[name](table, str(source))
+    report = corpus.load(source, metadata=["m.k", "d.x.y", "s.m.k", "m.own", "m.none"])
+    assert report.notes == ("no document that was loaded has the field of metadata 'm.none'",)
+    assert [corpus.document(i).metadata for i in range(3)] == [
+        {"m": {"k": 1}, "d": {"x": {"y": 6}}, "s": {"m": {"k": 8}}, "m.own": "e"},
+        {"m.own": "f"},
+        {"m.own": "g"},
+    ]
+    with pytest.raises((LoadError, InvalidArgument), match=r"no column 'text\.k'"):
+        corpus.load(source, metadata=["text.k"])

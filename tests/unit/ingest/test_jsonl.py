@@ -324,3 +324,13 @@ def test_a_document_of_fifty_megabytes_is_a_document_like_any_other(tmp_path):
 def test_wrong_options_are_refused(options):
     with pytest.raises(InvalidArgument):
         ReadOptions(**options)
+
+
+def test_lines_that_are_too_long_for_memory_are_refused_whatever_their_text(tmp_path):
+    data = b'{"text": "a", "other": "%s"}\n{"text": "b"}\n' % (b"x" * 100)
+    limits = Limits(document_bytes=10, line_bytes=50)
+    with pytest.raises(ResourceError, match=r"docs\.jsonl, line 1: longer than 50 bytes"):
+        documents(tmp_path, data, limits=limits)
+    errors = ErrorLog()
+    assert [d.text for d in documents(tmp_path, data, errors, limits=limits, on_error="skip")] == [b"b"]
+    assert errors.count == 1

@@ -143,3 +143,10 @@ def test_attributes_have_types_if_all_documents_have_values_of_these(tmp_path):
     ]
     assert [type(value) for value in found[0][1].values()] == [int, float, bool, str, str, type(None)]
     assert ["first column" in remark for remark in errors.remarks] == [True]
+
+
+def test_the_limit_counts_the_text_and_not_the_other_columns(tmp_path):
+    text = "<text>\nword\tlemma\ttag\nword\tlemma\ttag\n</text>\n"
+    assert documents(tmp_path, text, limits=Limits(document_bytes=9))[0][0][0] == "word word"
+    with pytest.raises(ResourceError, match="line 1: longer than 8 bytes"):
+        documents(tmp_path, text, limits=Limits(document_bytes=8))

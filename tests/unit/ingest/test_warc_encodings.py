@@ -103,3 +103,70 @@ def test_pages_in_other_encodings_are_counted(tmp_path: Path) -> None:
     assert list(errors.remarks) == [
         f"2 text/plain records of {path} left out: the encoding 'br' is not supported"
     ]
+
+
+CHARSETS = {
+    "utf-8": "schön 日本語",
+    "us-ascii": "plain",
+    "iso-8859-1": "schön",
+    "windows-1252": "“schön”",
+    "iso-2022-jp": "日本語",
+    "shift_jis": "日本語",
+    "gb18030": "日本語",
+    "utf-16le": "schön",
+    "utf-16": "schön",
+    "koi8-r": "привет",
+}
+
+
+def page(content_type: str, body: bytes, kind: str = "response") -> bytes:
+    """A record of the kind, with the type of its text in the headers for that kind."""
+    http = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n".encode() if kind == "response" else b""
+    of_record = "application/http; msgtype=response" if kind == "response" else content_type
+    head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Type: {of_record}\r\n"
+    return f"{head}Content-Length: {len(http) + len(body)}\r\n\r\n".encode() + http + body + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("kind", ["response", "resource", "conversion"])
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_texts_are_in_the_charset_that_their_type_declares(tmp_path: Path, charset: str, kind: str) -> None:
+    path, body = tmp_path / "a.warc", CHARSETS[charset].encode(charset)
+    forms = (f"charset={charset}", f'Charset = "{charset.upper()}"', f"format=flowed; charset='{charset}'")
+    path.write_bytes(b"".join(page(f"text/plain; {form}", body, kind) for form in forms))
+    found, errors = texts(path)
+    assert found == [CHARSETS[charset].encode()] * 3 and not errors.remarks
+
+
+def test_a_body_is_decompressed_before_it_is_decoded(tmp_path: Path) -> None:
+    headers = "Content-Encoding: gzip\r\nContent-Type: text/plain; charset=utf-16\r\n"
+    found, _ = texts(archive(tmp_path / "a.warc", (headers, gzip.compress("ü".encode("utf-16")))))
+    assert found == ["ü".encode()]
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "reason"),
+    [
+        ("; charset=utf-8", b"caf\xe9", "not valid utf-8"),
+        ("", b"caf\xe9", "not valid utf-8"),
+        ("; charset=us-ascii", b"caf\xe9", "not valid us-ascii"),
+        ("; charset=utf-16le", b"a", "not valid utf-16le"),
+        ("; charset=iso-2022-jp", b"\x1b$B\xff", "not valid iso-2022-jp"),
+        ("; charset=utf-7", b"+2AA-", "not valid utf-7"),
+        ("; charset=x-unknown", b"a", "the charset 'x-unknown' is not supported"),
+        ("; charset=rot13", b"a", "the charset 'rot13' is not supported"),
+        ("; charset=unicode_escape", b"a", "the charset 'unicode_escape' is not supported"),
+        ("; charset=a\0b", b"a", "the charset 'a\\x00b' is not supported"),
+        ("; charset=" + "u" * 99, b"a", f"the charset '{'u' * 40}' is not supported"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["response", "resource"])
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+def test_pages_that_are_not_in_their_charset_are_counted_and_end_no_load(
+    tmp_path: Path, declared: str, body: bytes, reason: str, kind: str, on_error: str
+) -> None:
+    path = tmp_path / "a.warc"
+    bad = page(f"text/plain{declared}", body, kind)
+    path.write_bytes(bad + page("text/plain", TEXT) + bad)
+    found, errors = texts(path, on_error=on_error)
+    assert found == [TEXT] and not errors.count
+    assert list(errors.remarks) == [f"2 text/plain records of {path} left out: {reason}"]
