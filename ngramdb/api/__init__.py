@@ -1,15 +1,15 @@
-"""The Python interface: connections, corpora and what they answer with.
+"""The Python interface: connections, corpora and their results.
 
-The command line and the REPL stand on this package; of what is below it they know only how the text of
-statements is split and coloured. It is the one place that wires language, planner, executor and engine
+The command line and the REPL are built on this package; of the packages below they only use the functions
+that split and colour statements. It is the one place that wires language, planner, executor and engine
 together.
 
-`Connection` (`connection`) and `Corpus` (`corpus`) stand on what they share: `database` (store, version,
-settings, writers), `session` (a database at one snapshot, for planner and executor) and `bound` (a corpus
-at the newest version). `verbs/` does what takes more than a few lines, `arguments/` converts what verbs are
-given. `remote` asks the database of a service; `wire` is what the two send each other.
+`Connection` (`connection`) and `Corpus` (`corpus`) share `database` (store, version,
+settings, writers), `session` (a database at one snapshot, for planner and executor) and `corpus_handle` (a
+corpus at the newest version). `verbs/` does the work that takes more than a few lines, `arguments/` converts
+the arguments of verbs. `remote` queries the database of a service; `wire` is the format of their messages.
 
-The names are in `__init__.pyi`; a module is imported when one of them is first used.
+The names are in `__init__.pyi`; each module is imported on the first use of one of its names.
 """
 
 from ngramdb.lazy import attach_stub

@@ -1,4 +1,4 @@
-"""Some documents of a corpus behind the same verbs: what `Corpus.where` gives."""
+"""Some documents of a corpus with the same verbs: the result of `Corpus.where`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 
 class BoundPart(BoundCorpus):
-    """The documents that meet a condition: of the newest version, found anew for each."""
+    """The documents that meet a condition: of the newest version, searched again for each version."""
 
     def __init__(self, whole: BoundCorpus, where: str, params: ParameterValues) -> None:
         self._whole = whole
@@ -30,29 +30,29 @@ class BoundPart(BoundCorpus):
         super().__init__(whole.database, whole.name)
 
     def opened(self, snapshot: Snapshot) -> Any:
-        """The part of the corpus at a version."""
+        """Return the part of the corpus at a version."""
         whole = self._whole.opened(snapshot)
         condition, phrases = self._whole.condition(self._where, self._params, whole)
         counting = plans.CountDocuments(whole, condition, phrases=phrases)
-        self._whole.number(counting)  # warns of what the condition may have meant
+        self._whole.number(counting)  # warns of likely mistakes in the condition
         plan = self.optimized(counting)
         assert isinstance(plan, plans.CountDocuments)
         with self.work():
             return document_subset.slice_of(whole, plan.where, plan.costs, self._where)
 
     def session(self) -> DatabaseSession:
-        """The database, in which the corpus's name stands for the part."""
+        """Return the database, in which the corpus's name refers to the part."""
         return _PartSession(self)
 
     def check_whole(self, verb: str) -> NoReturn:
         raise NotSupportedError(
-            f"{verb} is for a whole corpus, and this is a part of {self.name}, for reading; "
+            f"{verb} needs a whole corpus, but this is a part of {self.name}, for reading; "
             f"corpus({self.name!r}) has all of it, and copy(name) makes a corpus of the part"
         )
 
 
 class _PartSession(DatabaseSession):
-    """A database in which a corpus's name stands for a part of it."""
+    """A database in which a corpus's name refers to a part of it."""
 
     def __init__(self, part: BoundPart) -> None:
         super().__init__(part.database, part.database.snapshot)

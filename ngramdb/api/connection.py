@@ -1,4 +1,4 @@
-"""A connection: statements in, results out, on a snapshot of a database that others may be writing to."""
+"""A connection: statements in, results out, on a snapshot of a database that others may write to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-# Before what imports it, for its own imports are deep: where Python's frames fill a piece of memory, each
-# call maps and unmaps another one (18 ms of the 125 that importing all this took).
+# Before the modules that import it, because its own imports are deep: if Python's frames fill a chunk of
+# memory, each call maps and unmaps another one (18 ms of the 125 that importing all this took).
 import numpy as np  # noqa: F401
 
 from ngramdb import bool_arguments, notebook
@@ -73,29 +73,29 @@ def connect(
     """Open a database.
 
     ```
-    db = ngramdb.connect("corpora.ngdb")            # a folder, created when missing
+    db = ngramdb.connect("corpora.ngdb")            # a folder, created if missing
     db = ngramdb.connect("corpora.ngdb", read_only=True)
     db = ngramdb.connect()                          # in memory
-    db = ngramdb.connect("http://localhost:8765")   # what `ngramdb serve` serves there
+    db = ngramdb.connect("http://localhost:8765")   # the databases of `ngramdb serve`
     db = ngramdb.connect("s3://bucket/corpora.ngdb", read_only=True)    # in an object store
     ```
 
     Parameters
     ----------
-    path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
-        An address (`http://…`) gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
-        reading; type checkers see no difference between texts and take it for a `Connection`, unless there
+    path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection.
+        An address (`http://…`) returns a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
+        reading; type checkers cannot distinguish addresses from paths and assume a `Connection`, unless there
         is a token: `connect_remote` has the right type. Any other URL is that of a database in an object
-        store, which the library fsspec opens; what is read of it is kept on the local disk (docs/scale.md,
+        store, opened by the library fsspec; fetched blocks are cached on the local disk (docs/scale.md,
         "Object stores"). `memory://name` is one in this process's memory, for tests: it can be opened again
         until the process ends
-    read_only : refuse every statement that writes; the database must exist
-    token : what a server asks for; by default the variable NGRAMDB_TOKEN
+    read_only : reject every statement that writes; the database must exist
+    token : the server's token; by default the variable NGRAMDB_TOKEN
 
     Raises
     ------
     StorageError
-        The folder is not a database, was written by a newer version, is damaged, or can't be created.
+        The folder is not a database, was written by a newer version, is damaged, or cannot be created.
     InvalidArgument
         `path` is not a path, or a database in memory is to be opened read-only.
 
@@ -118,23 +118,24 @@ def connect(
 
 
 def connect_remote(address: str, *, token: str | None = None) -> RemoteConnection:
-    """Connect to the databases that `ngramdb serve` serves at an address, for reading.
+    """Connect to the databases of `ngramdb serve` at an address, for reading.
 
     Parameters
     ----------
-    address : as `http://localhost:8765`
+    address : such as `http://localhost:8765`
     token : the server's token; by default the variable NGRAMDB_TOKEN
 
     Raises
     ------
     InvalidArgument
-        `address` is not the address of a server. Whether a server answers there, the first question shows.
+        `address` is not the address of a server. Whether a server answers there is known after the first
+        query.
     """
     return remote.RemoteConnection(address, token)
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:
-    """As `connect`, but a missing database is created by the first write to it; one in a store is not."""
+    """Connect as `connect`, but let the first write create a missing database; not in an object store."""
     directory = directory_at(path)
     if not isinstance(directory, RealDirectory):
         return Connection(Database(Store.open(directory, create=False)))
@@ -145,9 +146,9 @@ def connect_later(path: str | os.PathLike[str]) -> Connection:
 
 
 def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterable[PathLike]) -> CommitReport:
-    """Put the parts of a build together in the database of that path, as `Connection.commit_parts` does.
+    """Commit the parts of a build to the database at that path, as `Connection.commit_parts` does.
 
-    The database is made when it is missing; not so when the parts are none that can be committed.
+    A missing database is created, but not if the parts cannot be committed.
     """
     committing.collected(out)
     with connect(database) as connection:
@@ -157,8 +158,8 @@ def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterab
 class Connection(HasErrors):
     """An open database. May be shared by threads; made by `connect`.
 
-    Every statement starts from the newest committed version; its result keeps reading that version. Own
-    commits are visible at once in all threads.
+    Every statement starts from the newest committed version; its result keeps reading that version. A
+    connection's own commits are visible at once in all threads.
 
     Attributes
     ----------
@@ -182,7 +183,7 @@ class Connection(HasErrors):
     # ---- life -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the connection; results can still be read to their end. Closing twice is a no-op."""
+        """Close the connection; results can still be read to their end. Closing twice is a no-op."""
         self._database.close()
 
     def __enter__(self) -> Connection:
@@ -196,12 +197,12 @@ class Connection(HasErrors):
             return "<ngramdb.Connection, closed>"
         try:
             names = ", ".join(self.corpora()) or "none"
-        except NgramdbError as error:  # debuggers and logs show objects whatever their state
+        except NgramdbError as error:  # debuggers and logs display objects in any state
             return f"<ngramdb.Connection: {error}>"
         return f"<ngramdb.Connection, version {self.version}, corpora: {names}>"
 
     def _repr_html_(self) -> str:
-        """The corpora, as SHOW CORPORA lists them."""
+        """Return the corpora as HTML, as in SHOW CORPORA."""
         try:
             return self.execute("SHOW CORPORA")._repr_html_()
         except NgramdbError:
@@ -209,7 +210,7 @@ class Connection(HasErrors):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The version that is being read.
+        """The version that is read.
 
         Raises
         ------
@@ -222,27 +223,27 @@ class Connection(HasErrors):
 
     @property
     def version(self) -> int:
-        """The number of the version that is being read."""
+        """The number of the version that is read."""
         return self.snapshot.version
 
     def refresh(self, at_once: bool = True) -> bool:
-        """Look for a newer committed version, and read it from now on; True if there was one.
+        """Look for a newer committed version, and read it from now on; return True if there was one.
 
-        `at_once` matters where the database is in an object store only: without, it is looked for every five
-        seconds at most, as before each question.
+        `at_once` matters only if the database is in an object store: without it, the store is queried at most
+        every five seconds, as before each query.
 
         Raises
         ------
         DatabaseGone
-            The database was moved or removed, or another one is at its path. Whatever this connection is
-            asked raises it then, until the database is there again.
+            The database was moved or removed, or another one is at its path. All uses of this connection
+            raise it then, until the database is there again.
         CorruptionError
-            The newest version is damaged; corpora go on with the one that they have.
+            The newest version is damaged; corpora continue to read the current one.
         """
         return self._database.refresh(at_once)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The path of the database, not its contents: unpickling opens it again."""
+        """Pickle the path of the database, not its contents: unpickling opens it again."""
         return type(self), (self._database,)
 
     # ---- statements -------------------------------------------------------------------------------------
@@ -255,21 +256,21 @@ class Connection(HasErrors):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Result:
-        """Run a statement, or several with `;` between, and return the result of the last one.
+        """Run a statement, or several separated by `;`, and return the result of the last one.
 
         Parameters
         ----------
         sql : the statements
         params : values for `?` (a list or tuple, in order through the whole text) or `:name` (a dict); an
             n-gram's value is text or token ids
-        timeout : seconds of work, reading the rows included, after which a statement expires; 0 for no
+        timeout : seconds of work, including reading the rows, after which a statement expires; 0 for no
             limit, None for the setting `timeout`
-        progress : called at most ten times a second with an object that has `fraction` (0 to 1, or None where
-            it is not known) and `elapsed` (seconds); its method `set` stops the statement
+        progress : called at most ten times a second with an object that has `fraction` (0 to 1, or None if
+            unknown) and `elapsed` (seconds); its method `set` stops the statement
 
         Returns
         -------
-        A table of rows that are made as they are read, with `summary`, `df()`, `arrow()`.
+        A table whose rows are computed as they are read, with `summary`, `df()`, `arrow()`.
 
         Raises
         ------
@@ -296,15 +297,15 @@ class Connection(HasErrors):
         work: Interrupt | None = None,
         corpus: str | None = None,
     ) -> Result:
-        """Run one statement that only reads, and refuse every other one: for statements of strangers.
+        """Run one read-only statement, and reject any other: for untrusted statements.
 
-        Questions, EXPLAIN of questions, DESCRIBE and SHOW CORPORA are answered. Nothing that this connection
-        shares is changed, neither settings nor the current corpus, and no file is named.
+        Queries, EXPLAIN of queries, DESCRIBE and SHOW CORPORA are allowed. They change no shared state of
+        this connection, neither settings nor the current corpus, and name no files.
 
         Parameters
         ----------
         sql : one statement
-        params : as `execute` takes them
+        params : as in `execute`
         work : the token that stops this statement alone; by default one with the setting `timeout`
         corpus : the corpus of a statement without FROM; by default the current or the only one
 
@@ -323,14 +324,14 @@ class Connection(HasErrors):
         return result
 
     def describe(self, name: str, version: int | str | None = None) -> Result:
-        """The properties of a corpus, at this version or an earlier one: DESCRIBE.
+        """Return the properties of a corpus, at this version or an earlier one: DESCRIBE.
 
         `version` is a number, or a name given by `keep_version`.
 
         Raises
         ------
         BindError
-            There is no such corpus, or the version is not kept.
+            The corpus does not exist, or the version is not kept.
         """
         _check_is_name(name)
         self._database.refresh()
@@ -340,7 +341,7 @@ class Connection(HasErrors):
     def interrupt(self) -> None:
         """Stop the running work of this connection, from another thread.
 
-        Running statements, and results that are not read to their end, raise `Interrupted` within
+        Running statements, and unfinished results, raise `Interrupted` within
         milliseconds. Work that begins later is not affected.
         """
         self._database.requests.set()
@@ -359,20 +360,20 @@ class Connection(HasErrors):
 
         Returns
         -------
-        The token of the block's work: its `elapsed` are the seconds so far, its `set()` stops the work.
+        The token of the block's work: `elapsed` is the number of seconds so far, `set()` stops the work.
 
         Raises
         ------
         TimeoutExceeded
             In the block, by the call that is running when the time is over, and by calls after it; a call
-            that takes microseconds, as a count, may still return its answer.
+            that takes microseconds, such as a count, may still return its answer.
         InvalidArgument
             `seconds` is not a number of seconds.
         """
         return self._database.limited(checked_timeout("timeout", seconds))
 
     def cursor(self) -> Cursor[Connection]:
-        """A PEP 249 cursor on this connection."""
+        """Return a PEP 249 cursor on this connection."""
         self.snapshot  # noqa: B018 - raises on a closed connection
         return cursor.Cursor(self)
 
@@ -407,21 +408,21 @@ class Connection(HasErrors):
 
         Returns
         -------
-        The number of the version that is kept. This is a commit of its own, so the newest version is a later
-        one; nothing is committed if the version has that name already.
+        The number of the kept version. Keeping it is a separate commit, so the newest version is a later
+        one; nothing is committed if the version already has that name.
 
         Raises
         ------
         BindError
-            The version is not kept any longer, or another version has the name.
+            The version is no longer kept, or another version has the name.
         InvalidArgument
-            This cannot be a name, or the version is not a whole number.
+            The name is invalid, or the version is not a whole number.
         LockedError, ReadOnlyError
-            Another writer is at work; the database is open read-only.
+            Another writer holds the lock; the database is open read-only.
 
         Notes
         -----
-        Cost: one manifest. It and each later one are larger by that of the kept version (some kilobytes), and
+        Cost: one manifest. It and each later one grow by the size of the kept version's (some kilobytes), and
         the files of the kept version stay on disk.
         """
         number = None if version is None else to_ast.version_number(version)
@@ -430,7 +431,7 @@ class Connection(HasErrors):
 
     @_letting_go
     def drop_version(self, name: str) -> None:
-        """Drop the name of a version, which `keep_version` gave: DROP VERSION.
+        """Drop the name of a version that was given by `keep_version`: DROP VERSION.
 
         Files that no other version needs are removed.
 
@@ -451,23 +452,23 @@ class Connection(HasErrors):
     # ---- corpora ----------------------------------------------------------------------------------------
 
     def corpora(self) -> list[str]:
-        """The names of all corpora."""
+        """Return the names of all corpora."""
         return self.snapshot.names()
 
     @property
     def current_corpus(self) -> str | None:
-        """The name of the corpus that statements without FROM read; None when it is ambiguous."""
+        """The name of the corpus that statements without FROM read; None if ambiguous."""
         with suppress(BindError):
             return default_corpus(self._database.current, self.snapshot.names())
         return None
 
     def corpus(self, name: str | None = None) -> Corpus:
-        """A corpus by name; without a name, the current corpus (USE), or the only one.
+        """Return a corpus by name; without a name, the current corpus (USE), or the only one.
 
         Raises
         ------
         BindError
-            There is no such corpus, or several and none of them is current.
+            The corpus does not exist; or there are several, and none is current.
         """
         return verbs.Corpus(self._database, self._database.corpus_name(name))
 
@@ -490,12 +491,12 @@ class Connection(HasErrors):
         if_not_exists : return the existing corpus of that name, whatever its tokenizer
         options : `segment_tokens`, the greatest number of tokens in a segment; `sentence_separator`, the text
             of the token between sentences, for language models (without it each document is a sentence);
-            `sentences`, whether to find where the sentences of texts begin (True when not given)
+            `sentences`, whether to find the beginnings of sentences in texts (default True)
 
         Raises
         ------
         BindError
-            There is a corpus of that name.
+            A corpus of that name exists.
         InvalidArgument
             An unknown tokenizer or option, or a separator that is not one token.
         """
@@ -504,7 +505,7 @@ class Connection(HasErrors):
         for option, value in options.items():
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
-            if value is not None:  # as if it were not given
+            if value is not None:  # None is the same as not given
                 checked[option] = CORPUS_OPTIONS[option].check(option, value)
         try:
             named = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
@@ -512,7 +513,7 @@ class Connection(HasErrors):
             corpora.create_corpus(self._database, plan)
         except BindError as error:
             raise BindError(
-                f"corpus {name} exists already; corpus({name!r}) gives it, and so does create_corpus with "
+                f"corpus {name} exists already; corpus({name!r}) returns it, and so does create_corpus with "
                 "if_not_exists=True"
             ) from error
         return verbs.Corpus(self._database, name)
@@ -525,8 +526,8 @@ class Connection(HasErrors):
         Parameters
         ----------
         name : the corpus
-        if_exists : return False instead of raising BindError if there is no such corpus
-        if_empty : return False instead of dropping a corpus that has documents, those included that another
+        if_exists : return False instead of raising BindError if the corpus does not exist
+        if_empty : return False instead of dropping a corpus that has documents, including those that another
             writer has just added
         """
         _check_is_name(name)
@@ -539,40 +540,40 @@ class Connection(HasErrors):
         out: PathLike | Iterable[PathLike],
         progress: ProgressCallback | None = None,
     ) -> CommitReport:
-        """Put the parts of a build together: all their documents become those of a corpus, in one version.
+        """Join the parts of a build: all their documents become those of a corpus, in one version.
 
-        The documents come after those that the corpus has, in the order of the files, with the ids that one
-        load of all files would have given them. The parts' files are linked into the database, or copied
-        where that is on another file system; the folders of parts may be removed afterwards.
+        The documents follow those that the corpus has, in the order of the files, with the ids that one
+        load of all files would have assigned. The parts' files are linked into the database, or copied
+        if it is on another file system; the folders of parts may be removed afterwards.
 
         Parameters
         ----------
-        name : the corpus, which is made when it is missing
+        name : the corpus, which is created if missing
         out : the folder of the parts that `ngramdb.build` has made, or several that have some each
-        progress : called at most ten times a second, as that of `execute`
+        progress : called at most ten times a second, as in `execute`
 
         Raises
         ------
         InvalidArgument
-            A part is missing, or there twice, or was built otherwise than the others; or these parts are in
+            A part is missing, present twice, or was built differently from the others; or these parts are in
             the corpus already. Nothing is committed then.
         BindError
             The corpus has another tokenizer.
         LockedError
-            Another writer is at work.
+            Another writer holds the lock.
         CorruptionError
             A report or a part is damaged.
 
         Notes
         -----
-        Cost: a few milliseconds a part. Where vocabularies grow (`words`), some 160 ns a token from the
-        second part on, since ids are translated and segments sorted anew.
+        Cost: a few milliseconds per part. If vocabularies grow (`words`), about 160 ns per token from the
+        second part on, because ids are translated and segments sorted again.
         """
         _check_name(name)
         return committing.commit_reports(self._database, name, committing.collected(out), progress)
 
     def attach(self, path: str | os.PathLike[str], name: str, **options: Unpack[AttachOptions]) -> Corpus:
-        """Makes another program's index a corpus of this connection; it is neither copied nor written to.
+        """Make another program's index a corpus of this connection; it is neither copied nor written to.
 
         ```
         pile = db.attach("/data/pile", "pile", tokenizer="llama.tokenizer.json")
@@ -582,25 +583,25 @@ class Connection(HasErrors):
 
         Parameters
         ----------
-        path : the folder of the index; of tokengrams the file of tokens
-        name : what the corpus is called meanwhile
+        path : the folder of the index; for tokengrams the file of tokens
+        name : the name of the corpus while attached
         options : those of ATTACH: `type`, 'infini_gram' or 'tokengrams'; `tokenizer`, the one that the
             index was made with, a file or an object as in `create_corpus` (by default 'tokens': n-grams are
             token ids); `dtype`, the type of its
-            tokens, 'u8', 'u16' or 'u32' (by default what the sizes of its files say); `version`, 5 where
-            documents stand in reverse, which nothing in the files says; of tokengrams also
+            tokens, 'u8', 'u16' or 'u32' (by default derived from the sizes of its files); `version`, 5 if
+            documents are reversed, which the files do not record; for tokengrams also
             `index`, the file of pointers, and `separator`, the token that ends documents
 
         Raises
         ------
         BindError
-            There is a corpus of that name.
+            A corpus of that name exists.
         InvalidArgument
             No such index, tokenizer or option.
         CorruptionError
-            Files of the index are missing, or contradict each other.
+            Files of the index are missing or contradict each other.
 
-        Cost: some reads in each file, whatever their size.
+        Cost: a few reads in each file, whatever their size.
         """
         if not isinstance(name, str) or not name:
             raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
@@ -614,15 +615,15 @@ class Connection(HasErrors):
             is_object = option == "tokenizer" and not isinstance(given, str)
             checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
         self._database.attach(attached.attachment_of(given_documents.as_path(path), name, checked))
-        return verbs.Corpus(self._database, name, at_once=False)  # the first question samples keys
+        return verbs.Corpus(self._database, name, at_once=False)  # the first query samples keys
 
     def detach(self, name: str) -> None:
-        """Ends an attachment; results that were begun can be read to their end.
+        """End an attachment; results that were begun can be read to their end.
 
         Raises
         ------
         BindError
-            There is no such corpus, or it is one of the database.
+            The corpus does not exist, or it belongs to the database.
         """
         _check_is_name(name)
         self._database.detach(name)
@@ -633,7 +634,7 @@ class Connection(HasErrors):
         Raises
         ------
         BindError
-            There is no such corpus.
+            The corpus does not exist.
         """
         self._database.current = self._database.corpus_name(name)
 
@@ -644,10 +645,10 @@ def _check_is_name(name: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise InvalidArgument for what cannot be a corpus's name."""
+    """Raise InvalidArgument unless this can be the name of a corpus."""
     if not isinstance(name, str) or not name:
         raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
     try:
         name.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgument(f"a corpus's name is valid Unicode, and {name!r} is not") from error
+        raise InvalidArgument(f"the name of a corpus must be valid Unicode, not {name!r}") from error

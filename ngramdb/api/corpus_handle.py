@@ -1,4 +1,4 @@
-"""What the verbs of a corpus stand on: the database's newest version of it, and n-grams bound to it."""
+"""The base of a corpus's verbs: the database's newest version of it, and n-grams bound to it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ else:
 
 
 class _Unread:
-    """In the place of a snapshot of which nothing has been read."""
+    """Stands in for a snapshot of which nothing has been read."""
 
     is_past = True
 
 
 class _Gone:
-    """In the place of what was read of a corpus that is no longer there, so that its version is let go."""
+    """Stands in for the data of a corpus that no longer exists, so that its version can be released."""
 
     is_past = True
 
@@ -64,14 +64,14 @@ class _Gone:
 
 
 class BoundCorpus:
-    """A corpus's name and database, and what is asked most of its newest version, ready at hand.
+    """A corpus's name and database, with the most used functions of its newest version at hand.
 
     Attributes
     ----------
     view, snapshot : the corpus and the version that the functions below read
-    count, prob, dist : the kernel's; `prob` is None where a separator cuts documents into sentences, since
-        models then say what a context is
-    encode : the tokenizer's
+    count, prob, dist : the kernel's functions; `prob` is None if a separator cuts documents into sentences,
+        since models then determine the context
+    encode : the tokenizer's function
     """
 
     #: The conditions of the parts that this is a part of, outermost first, each with its parameters.
@@ -80,7 +80,7 @@ class BoundCorpus:
     count: Callable[[Any], int]
 
     def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
-        """`at_once`: whether the corpus is opened now, or by the first question."""
+        """`at_once`: True to open the corpus now, False to open it on the first query."""
         self.name = name
         self.database = database
         self.snapshot: Snapshot | _Unread = _Unread()
@@ -89,19 +89,19 @@ class BoundCorpus:
         database.register(self)
 
     def follow(self) -> None:
-        """Read the newest version from now on; none where it has no such corpus or the database is closed."""
+        """Read the newest version from now on; none if it lacks the corpus or the database is closed."""
         if isinstance(self.snapshot, _Unread):
             return
         try:
             self._bind_to(self.database.snapshot)
         except QueryCancelled:
             raise
-        except NgramdbError as error:  # each question asks for the corpus anew, and says so
+        except NgramdbError as error:  # each query looks for the corpus again, and raises
             gone: Any = _Gone(error.with_traceback(None))
             self.snapshot = self.view = self.count = self.prob = self.dist = self.encode = gone
 
     def rebind(self) -> CorpusView:
-        """Read the newest version from now on; raises if the database is closed or has no such corpus."""
+        """Read the newest version from now on; raise if the database is closed or lacks the corpus."""
         if self.database.settings.auto_refresh:
             self.database.refresh()
         return self._bind_to(self.database.snapshot)
@@ -115,32 +115,32 @@ class BoundCorpus:
         self.dist = view.index.dist
         self.encode = view.tokenizer.encode
         self.view = view
-        # Last, since the array verbs take it as the sign that all the others are there.
+        # Last, because the array verbs take it as the sign that all the others are set.
         self.snapshot = snapshot
         return view
 
     def opened(self, snapshot: Snapshot) -> CorpusView:
-        """The corpus at a version."""
+        """Open the corpus at a version."""
         return snapshot.view(self.name)
 
     def check_whole(self, verb: str) -> None:
-        """Raise NotSupportedError if this is only a part of a corpus: what a verb that changes it asks."""
+        """Raise NotSupportedError if this is only a part of a corpus; for verbs that change it."""
 
     def name_of(self, other: BoundCorpus, verb: str) -> str:
-        """The name of another whole corpus of this database, which a verb takes.
+        """Return the name of another whole corpus of this database, an argument of a verb.
 
         Raises InvalidArgument for one of another database, NotSupportedError for a part of one.
         """
         other.check_whole(verb)
         if not self.database.is_same(other.database):
             raise InvalidArgument(
-                f"{verb} takes a corpus of the same database, and this {other.name} is one of another; load "
+                f"{verb} needs a corpus of the same database, but this {other.name} belongs to another; load "
                 "its documents into this database first"
             )
         return other.name
 
     def current(self) -> CorpusView:
-        """The corpus at the newest version."""
+        """Return the corpus at the newest version."""
         if self.snapshot.is_past:
             return self.rebind()
         return self.view
@@ -148,60 +148,60 @@ class BoundCorpus:
     # ---- n-grams ----------------------------------------------------------------------------------------
 
     def refuse(self, ngram: Any, cause: Exception) -> NoReturn:
-        """Explain what is wrong with an n-gram that the kernel would not take."""
+        """Raise the error for an n-gram that the kernel rejected."""
         grams.bind_gram(ngram, self.current().tokenizer)
         raise cause
 
     def gram(self, ngram: Any) -> Gram:
-        """An n-gram from text or token ids."""
+        """Return an n-gram for text or token ids."""
         return grams.bind_gram(ngram, self.view.tokenizer)
 
     def ids(self, ngram: Any) -> IntArray:
-        """The ids of an n-gram."""
+        """Return the ids of an n-gram."""
         return self.gram(ngram).ids
 
     def passage(self, text: Any) -> IntArray:
-        """The ids of a text (or token ids) that is read token by token, and may have none."""
+        """Return the ids of a text (or token ids) that is read token by token, and may have none."""
         if isinstance(text, str):
             python_warnings.warn_of(self.view, text)
         return grams.bind_text(text, self.view.tokenizer).ids
 
     def encode_ngram(self, text: str) -> IntArray:
-        """The ids of one n-gram's text among many."""
+        """Return the ids of one n-gram's text in a batch."""
         ids = self.encode(text)
         return ids if len(ids) else self.ids(text)
 
     # ---- plans ------------------------------------------------------------------------------------------
 
     def work(self) -> Interrupt:
-        """The token of a piece of work, to be entered while it is done."""
+        """Return the token of a piece of work; enter it while working."""
         return self.database.work()
 
     def session(self) -> DatabaseSession:
-        """The database at its newest version, as planner and executor use it."""
+        """Return the database at its newest version, for planner and executor."""
         return sessions.DatabaseSession(self.database, self.database.snapshot)
 
     def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
-        """The plan of a statement about this corpus, made by hand; its condition as text."""
+        """Return the plan for the tree of a statement about this corpus; its condition is text."""
         self.current()
         condition, binder = self._parsed(where, params)
         return binder.bind(to_ast.about(tree, self.name, condition))
 
     def bind_text(self, text: str, params: ParameterValues = None) -> Plan:
-        """The plan of one statement as text."""
+        """Return the plan of one statement given as text."""
         self.current()
         statements, placeholders = parsing.parsed(text)
         values = parameters.Parameters(placeholders, params, text)
         return binders.Binder(self.session(), values, text).bind(statements[0])
 
     def copying(self, name: str, if_not_exists: bool) -> Plan:
-        """The plan of a new corpus with all documents of this one."""
+        """Return the plan of a new corpus with all documents of this one."""
         return plans.CopyDocuments(name, self.bind(ast.Docs()), if_not_exists)
 
     def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView
     ) -> tuple[DocExpr, tuple[Noted, ...]]:
-        """A condition on documents as text, bound to the corpus, and its phrases; None means all of them."""
+        """Bind a condition on documents (text; None for all) to the corpus; return it with its phrases."""
         tree, binder = self._parsed(where, params)
         return binder.condition(tree, view), tuple(binder.phrases)
 
@@ -213,7 +213,7 @@ class BoundCorpus:
     def documents(
         self, where: str | None, params: ParameterValues, view: CorpusView
     ) -> tuple[DocExpr, tuple[Noted, ...]]:
-        """The same where documents are all that is asked for: half of it may have been planned before."""
+        """Bind a condition for documents only: half of it may have been planned before."""
         if where is not None and not self.database.settings.disabled_rules:
             _, placeholders, template = parsing.parsed_condition(where)
             if template is not None:
@@ -223,7 +223,7 @@ class BoundCorpus:
         return self.condition(where, params, view)
 
     def optimized(self, logical: Plan) -> Plan:
-        """The plan as it is run."""
+        """Return the plan as it is executed."""
         return planner.optimize(logical, self.database.settings.disabled_rules, estimated=False)[0]
 
     def ask(
@@ -246,6 +246,6 @@ class BoundCorpus:
         return result
 
     def number(self, logical: Plan) -> int:
-        """The one number that a plan answers with."""
+        """Return the single number that a plan computes."""
         row = self.run(logical).fetchone()
         return int(row[0]) if row else 0

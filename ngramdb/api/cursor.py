@@ -1,4 +1,4 @@
-"""The cursor of PEP 249, for code written against it. `Connection.execute` gives the same without one."""
+"""The cursor of PEP 249, for code written against it. `Connection.execute` does the same without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
 from ngramdb.questions.arguments.parsing import check_values
 
-# A column as PEP 249 describes it: name, type, display size, internal size, precision, scale, NULLs.
+# A column as described by PEP 249: name, type, display size, internal size, precision, scale, NULLs.
 ColumnDescription = tuple[str, str | None, None, None, None, None, None]
 
 
@@ -37,7 +37,7 @@ ConnectionT = TypeVar("ConnectionT", bound=Executes)
 
 
 class Cursor(Generic[ConnectionT]):
-    """Runs statements one after the other, and reads the rows of the last one. Made by `Connection.cursor`.
+    """A cursor that runs statements and reads the rows of the last one. Made by `Connection.cursor`.
 
     Not to be shared by threads; a connection may have many.
 
@@ -64,7 +64,7 @@ class Cursor(Generic[ConnectionT]):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Cursor[ConnectionT]:
-        """Run a statement, as `Connection.execute` does, and return the cursor, to read from."""
+        """Run a statement, as `Connection.execute` does, and return the cursor for reading."""
         self._forget()
         self._result = self.connection.execute(operation, parameters, timeout=timeout, progress=progress)
         return self
@@ -74,7 +74,7 @@ class Cursor(Generic[ConnectionT]):
     ) -> Cursor[ConnectionT]:
         """Run a statement once for each set of parameters. Rows are discarded, as PEP 249 allows.
 
-        Before anything runs, all sets are checked to have a value for each placeholder, and no others.
+        All sets are checked before anything runs: each needs a value for every placeholder, and no others.
 
         Raises
         ------
@@ -106,15 +106,15 @@ class Cursor(Generic[ConnectionT]):
         """
         self._check_open()
         if self._result is None:
-            raise InterfaceError("there is nothing to read: no statement has been executed")
+            raise InterfaceError("nothing to read: no statement has been executed")
         return self._result
 
     @property
     def description(self) -> tuple[ColumnDescription, ...] | None:
         """Seven items per column: the name, the type if it is certain, and None five times.
 
-        The type is the name of a Python type. Columns of lists and objects have None: which type their
-        items have, only the values show, and libraries that read types (polars) need it.
+        The type is the name of a Python type. Columns of lists and objects have None: the type of their
+        items is only known from the values, and libraries that read types (polars) need it.
         """
         if self._result is None or not self._result.columns:
             return None
@@ -125,7 +125,7 @@ class Cursor(Generic[ConnectionT]):
 
     @property
     def rowcount(self) -> int:
-        """The number of rows of the last statement; -1 where it is not known before they are read."""
+        """The number of rows of the last statement; -1 if it is unknown until they are read."""
         if self._result is None or not self._result.columns or self._result.n_rows is None:
             return -1
         return self._result.n_rows
@@ -141,19 +141,19 @@ class Cursor(Generic[ConnectionT]):
         return None
 
     def fetchone(self) -> Row | None:
-        """The next row, or None after the last."""
+        """Return the next row, or None after the last."""
         row = self._rows().fetchone()
         self._n_read += row is not None
         return row
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next `size` rows (by default `arraysize`), fewer at the end."""
+        """Return the next `size` rows (by default `arraysize`), fewer at the end."""
         rows = self._rows().fetchmany(self.arraysize if size is None else size)
         self._n_read += len(rows)
         return rows
 
     def fetchall(self) -> list[Row]:
-        """All rows that have not been read yet."""
+        """Return all rows that have not been read yet."""
         rows = self._rows().fetchall()
         self._n_read += len(rows)
         return rows
@@ -163,7 +163,7 @@ class Cursor(Generic[ConnectionT]):
 
     def _rows(self) -> Result:
         if not self.result.columns:
-            raise InterfaceError("there is nothing to read: the last statement has no rows")
+            raise InterfaceError("nothing to read: the last statement has no rows")
         return self.result
 
     # ---- life -------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Cursor(Generic[ConnectionT]):
         """A no-op, for PEP 249."""
 
     def close(self) -> None:
-        """End the cursor; using it afterwards raises InterfaceError. Closing twice is a no-op."""
+        """Close the cursor; using it afterwards raises InterfaceError. Closing twice is a no-op."""
         if not self._closed:
             self._forget()
         self._closed = True

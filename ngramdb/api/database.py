@@ -1,6 +1,6 @@
-"""An open database, as connections, corpora and statements share it: store, version, settings, who writes.
+"""An open database, shared by connections, corpora and statements: store, version, settings, writer.
 
-What it offers is for the modules of this package; users see it through `Connection` and `Corpus`.
+It is used by the modules of this package; users see it through `Connection` and `Corpus`.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Verb]:
-    """Of a verb that commits: once it has ended, the version that it began with may be removed.
+    """Decorate a verb that commits: when it ends, the version that it began with may be removed.
 
-    `database_of` gives the database of the object whose verb it is.
+    `database_of` returns the database of the object that has the verb.
     """
 
     def made(verb: _Verb) -> _Verb:
@@ -77,7 +77,7 @@ class Limited(Interrupt):
 
 
 class Follower(Protocol):
-    """An object that reads the newest version, and is notified of the next."""
+    """An object that reads the newest version, and is notified of the next one."""
 
     def follow(self) -> None:
         """Read the newest version from now on; none once the database is closed."""
@@ -90,14 +90,14 @@ class Database:
     ----------
     store : Store
     settings : Settings, the values that SET changes
-    newest : the version that is read; None after `close`. Replaced as a whole, and then marked as past, which
-        corpora check before each answer
+    newest : the version that is read; None after `close`. Replaced as a whole, and the old one marked as
+        past, which corpora check before each answer
     current : the corpus chosen by USE, or None
     progress : callable or None, called with the progress of COPY
     requests : set by an interrupt from outside; each piece of work begins with a child of it
     absent : the folder of the database, as long as it does not exist and nothing has been written
 
-    `snapshots` makes the snapshots of versions; another class has corpora answer in another way.
+    `snapshots` makes the snapshots of versions; another class can make corpora answer differently.
     """
 
     def __init__(
@@ -116,21 +116,22 @@ class Database:
         self.progress: Callable[[LoadProgress], None] | None = None
         self.requests = Interrupt()
         self.absent = absent
-        #: The version that was read first, once a commit has not kept it, until that has been reported.
+        #: The version that was read first, if a commit has not kept it, until that has been reported.
         self.lost: int | None = None
         self._first = _version_to_return_to(self.newest)
         self._is_gone = False
         self._lock = threading.RLock()
-        # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
+        # Reentrant, so that documents whose creation writes to the same database cause an error, not a
+        # deadlock.
         self._write_lock = threading.RLock()
         self._n_writing = 0
         self._inherited: tuple[object, ...] = ()
-        # Weak references: one that is no longer used must not keep its version.
+        # Weak references: a follower that is no longer used must not keep its version.
         self._followers: WeakSet[Follower] = WeakSet()
         fork_safety.renew_in_children(self)
 
     def is_same(self, other: Database) -> bool:
-        """Whether this is the same database: the same files, if by two connections."""
+        """Return True for the same database: the same files, even through two connections."""
         one, two = self.store, other.store
         return self is other or (
             one.database_id == two.database_id
@@ -140,7 +141,7 @@ class Database:
     # ---- the version that is read -----------------------------------------------------------------------
 
     def close(self) -> None:
-        """End all use of the store; results can still be read to their end."""
+        """Stop all use of the store; results can still be read to their end."""
         with self._lock:
             if self.newest is not None:
                 self._go_over(None)
@@ -153,7 +154,7 @@ class Database:
     def snapshot(self) -> Snapshot:
         """The version that is read. Raises ExecutionError after `close`.
 
-        Once the database was found to be gone from its path, it is looked for at each use: DatabaseGone.
+        If the database was found to be missing from its path, each use looks for it again: DatabaseGone.
         """
         if self._is_gone:
             self.refresh()
@@ -166,9 +167,9 @@ class Database:
         return snapshot
 
     def refresh(self, at_once: bool = False) -> bool:
-        """Look for a newer committed version, and read it from now on; True if there was one.
+        """Look for a newer committed version, and read it from now on; return True if there was one.
 
-        `at_once`: as for `Store.refresh`.
+        `at_once`: as in `Store.refresh`.
         """
         with self._lock:
             try:
@@ -180,7 +181,7 @@ class Database:
     def _refreshed(self, at_once: bool) -> bool:
         before = self._open_one()
         if self.absent is not None and os.path.lexists(self.absent.description):
-            self.make()  # somebody else has made it
+            self.make()  # another process has created it
             return True
         self.store.refresh(at_once)
         manifest = self.store.manifest
@@ -188,7 +189,7 @@ class Database:
         was_gone, self._is_gone = self._is_gone, False
         if not (is_newer or has_evicted or was_gone):
             return False
-        # Views of files that were removed from the disk go on with what they have; new ones fetch anew.
+        # Existing views of evicted files keep what they have; new views fetch again.
         kept = None if has_evicted else before
         self._go_over(self._snapshots(self.store, manifest, kept, before.attached))
         for follower in self._followers:
@@ -196,11 +197,11 @@ class Database:
         return is_newer
 
     def _notice_loss(self) -> None:
-        """Let nobody go on with the files of a database that is gone from its path."""
+        """Stop all use of the files of a database that is missing from its path."""
         with self._lock:
             self._is_gone = self.newest is not None
             if self.newest is not None:
-                self.newest.is_past = True  # so that corpora ask for the version, too
+                self.newest.is_past = True  # so that corpora look for the version, too
 
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
@@ -230,22 +231,22 @@ class Database:
                 before.close()
 
     def renew(self) -> None:
-        """In a forked child, open the same database again: threads that are not here held locks of its parts.
+        """In a forked child, reopen the same database: threads of the parent may hold locks of its parts.
 
-        What they were about to write is not committed, and nothing of it is here.
+        Their unfinished changes are not committed, and the child has nothing of them.
         """
         self._lock, self._write_lock, self._n_writing = threading.RLock(), threading.RLock(), 0
         before = self.newest
-        if before is None or self.store.directory.is_remote:  # a library's own threads would be asked
+        if before is None or self.store.directory.is_remote:  # this would use a library's own threads
             return
-        # The parent's objects stay: they hold files which are open in the parent, too.
+        # The parent's objects stay: they hold files that are open in the parent, too.
         self._inherited = (*self._inherited, self.store, before)
-        with suppress(NgramdbError):  # its files are gone: what is open is asked on
+        with suppress(NgramdbError):  # its files are gone: keep reading the open ones
             self._open_again(before)
 
     def _open_again(self, before: Snapshot) -> None:
         store = Store.open(self.store.directory, self.store.read_only, create=False)
-        if store.database_id != self.store.database_id:  # another one has taken its place
+        if store.database_id != self.store.database_id:  # replaced by another database
             return
         store.prewarm = self.store.prewarm
         attached = {name: attaching.attach(store, view.attachment) for name, view in before.attached.items()}
@@ -256,12 +257,12 @@ class Database:
             follower.follow()
 
     def corpus_name(self, name: str | None) -> str:
-        """The name of an existing corpus; without a name, the current corpus, or the only one.
+        """Return the name of an existing corpus; without a name, that of the current corpus, or the only one.
 
         Raises
         ------
         BindError
-            There is no such corpus, or several and none of them is current.
+            The corpus does not exist; or there are several, and none is current.
         """
         self.refresh()
         if name is None:
@@ -274,14 +275,14 @@ class Database:
     # ---- corpora in other programs' files ---------------------------------------------------------------
 
     def attach(self, attachment: Attachment) -> None:
-        """Makes other programs' files a corpus of this connection.
+        """Make other programs' files a corpus of this connection.
 
         Raises
         ------
         BindError
-            There is a corpus of that name.
+            A corpus of that name exists.
         InvalidArgument, StorageError
-            There are no such files, or they are damaged.
+            The files do not exist, or are damaged.
         """
         self.refresh()
         if attachment.name in self.snapshot.entries:
@@ -291,7 +292,7 @@ class Database:
             self._exchange({**self.snapshot.attached, attachment.name: view})
 
     def detach(self, name: str) -> None:
-        """Ends an attachment; results that were begun can be read to their end. Raises BindError."""
+        """End an attachment; results that were begun can be read to their end. Raises BindError."""
         with self._lock:
             left = dict(self.snapshot.attached)
             if left.pop(name, None) is None:
@@ -308,17 +309,17 @@ class Database:
             follower.follow()
 
     def require_own(self, name: str) -> None:
-        """Raises BindError where a corpus is attached, so that it cannot be changed."""
+        """Raise BindError if a corpus is attached, so that it cannot be changed."""
         if name in self.snapshot.attached:
             raise attaching.read_only(name)
 
     # ---- work -------------------------------------------------------------------------------------------
 
     def work(self, timeout: float | None = None, progress: ProgressCallback | None = None) -> Interrupt:
-        """The token of a piece of work, to be entered while it is done.
+        """Return the token of a piece of work; enter it while working.
 
-        `timeout` None means that of the settings, or of the block of `limited` that this is in; 0 no limit.
-        Within the work of a service's client, it is stopped with that.
+        `timeout` None means that of the settings, or of the enclosing block of `limited`; 0 no limit.
+        Within the work of a service's client, it is stopped together with that.
         """
         parent, outer = self.requests, current()
         if outer is not None and outer.parent is None:
@@ -335,17 +336,17 @@ class Database:
         return work
 
     def limited(self, seconds: float) -> Interrupt:
-        """The token of a block of work, to be entered; what is done in the block ends with its time."""
+        """Return the token of a block of work; enter it: all work in the block ends when its time is over."""
         return Limited(self.requests, seconds or None)
 
     @guarded
     def writing(self) -> Iterator[float]:
-        """One writer at a time; yields the seconds to wait for a writer of another connection.
+        """Admit one writer at a time; yield the seconds to wait for a writer of another connection.
 
-        When the block ends without an error, `newest` is the version that it has committed.
+        If the block ends without an error, `newest` is the version that it has committed.
         """
         with holding(self._write_lock):
-            # A write within a write (from the documents of an append) would wait for itself.
+            # A write within a write (by the documents of an append) would wait for itself.
             timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
             self._n_writing += 1
             self.store.keep_versions = self.settings.keep_versions
@@ -357,7 +358,7 @@ class Database:
                 raise
             finally:
                 self._n_writing -= 1
-        # Another thread may have closed the connection; what is committed is committed.
+        # Another thread may have closed the connection; the commit stays valid.
         with self._lock:
             if self.newest is not None:
                 self.refresh()
@@ -370,7 +371,7 @@ class Database:
             self.lost, self._first = first, None
 
     def cautions(self) -> Sequence[cautions.Caution]:
-        """A warning that the version is no longer kept with which this connection began; given once."""
+        """Return a warning if the version with which this connection began is no longer kept; only once."""
         lost, self.lost = self.lost, None
         if lost is None:
             return ()
@@ -383,7 +384,7 @@ class Database:
 
     @guarded
     def change(self, name: str, action: str) -> Iterator[Change]:
-        """A change of a corpus, as `writing`."""
+        """Begin a change of a corpus, as `writing`."""
         self.require_own(name)
         with (
             self.writing() as timeout_s,
@@ -392,7 +393,7 @@ class Database:
             yield change
 
     def write_options(self, lock_timeout_s: float = 0.0) -> WriteOptions:
-        """How the settings have changes write."""
+        """Return the options of changes according to the settings."""
         settings = self.settings
         return changing.WriteOptions(
             settings.segment_tokens,
@@ -407,7 +408,7 @@ class Database:
     # ---- other processes --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The path of the database, not its contents: unpickling opens it again.
+        """Pickle the path of the database, not its contents: unpickling opens it again.
 
         Raises
         ------
@@ -438,7 +439,7 @@ def reopened(
     current: str | None,
     attachments: Sequence[Attachment] = (),
 ) -> Database:
-    """Open a pickled database at its newest version: the one that was pickled, or a later one.
+    """Open a pickled database at its newest version: the pickled one, or a later one.
 
     Raises
     ------
@@ -448,7 +449,7 @@ def reopened(
     database = Database(Store.open(directory_at(path), read_only=read_only, create=False))
     if database.snapshot.version < version:
         raise StorageError(
-            f"{path}: the database is at version {database.snapshot.version}, and what was pickled read "
+            f"{path}: the database is at version {database.snapshot.version}, but the pickled one read "
             f"version {version}; this is an older copy",
             path=path,
         )

@@ -1,4 +1,4 @@
-"""Errors that were found while a statement ran, given their place in its text."""
+"""Adding positions in a statement's text to errors that were raised while it ran."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ngramdb.language import ast
 
 
 def placed(error: QueryError | InvalidArgument, statement: ast.Statement, text: str) -> QueryError:
-    """The error as one that points into the statement: to what is at fault, else to the whole of it.
+    """Return the error with the position of the part of the statement at fault, else of the whole.
 
-    One that has its place stays as it is. A value that was refused becomes a PlanError: seen from a
-    statement, it is the statement that cannot be run.
+    An error with a position is unchanged. An InvalidArgument for a value becomes a PlanError: from the
+    statement's point of view, the statement cannot be run.
     """
     if isinstance(error, QueryError) and error.start is not None:
         if error.text is None:
@@ -29,7 +29,7 @@ def placed(error: QueryError | InvalidArgument, statement: ast.Statement, text: 
 
 
 def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
-    """The part of a statement that running it finds fault with."""
+    """Return the part of a statement that the error is about."""
     if isinstance(statement, ast.Explain) and isinstance(error, PlanError):
         return statement.statement
     refused = isinstance(error, InvalidArgument)
@@ -57,9 +57,10 @@ Problem = tuple[str | None, str, int | None, str]
 
 
 def find_problems(store: Store, snapshot: Snapshot, names: Sequence[str]) -> Iterator[Problem]:
-    """Problems as (corpus, file, offset in bytes, message). A corpus with damaged files isn't looked into.
+    """Yield problems as (corpus, file, offset in bytes, message), skipping the inside of damaged corpora.
 
-    With every corpus named, files that belong to none (the manifest, the database's marker) are checked too.
+    If every corpus is named, files that belong to none (the manifest, the database's marker) are checked,
+    too.
     """
     own = [name for name in names if name not in snapshot.attached]
     owners = {ref.name: name for name in own for ref in snapshot.manifest.corpora[name].files()}

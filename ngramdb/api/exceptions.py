@@ -1,4 +1,4 @@
-"""The exceptions as attributes of connections, as PEP 249 has them, for code that knows no module."""
+"""The exceptions as attributes of connections, as required by PEP 249 for code that imports no module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ngramdb import errors
 
 
 class HasErrors:
-    """A connection, here or to a server."""
+    """A connection, local or to a server."""
 
     Warning = errors.Warning
     Error = errors.Error

@@ -1,4 +1,4 @@
-"""EXPLAIN: a plan as a table of lines, run or not."""
+"""EXPLAIN: a plan as a table of lines, with or without running it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ COLUMNS = ("plan",)
 
 
 def explain(plan: ExplainPlan) -> Result:
-    """The plan's lines; with ANALYZE the question is answered, its rows counted and thrown away.
+    """Return the plan's lines; with ANALYZE, run the query, count its rows and discard them.
 
     Raises
     ------
     PlanError
-        ANALYZE of a statement that changes something: explaining must not do it.
+        ANALYZE of a statement that changes something: it must not be run.
     """
     if not plan.analyze:
         return Result.of_rows(COLUMNS, [(line,) for line in explain_lines(plan)])
     if not is_question(plan.plan):
         raise PlanError(
-            "EXPLAIN ANALYZE runs its statement and so takes questions only; EXPLAIN alone shows this plan"
+            "EXPLAIN ANALYZE runs its statement and so allows queries only; EXPLAIN alone shows this plan"
         )
     meter = PlanMeter()
     started = time.perf_counter()

@@ -1,8 +1,8 @@
-"""The folder in which workers build the parts of a corpus: names, reports, and what killed workers left.
+"""The folder in which workers build the parts of a corpus: names, reports, and leftovers of killed workers.
 
-A part is a small database of its own, and a report that is written last, in one step (FORMAT.md, "Parts of a
-build"). So a part is there exactly when its report is; whatever no report names is a leftover, which may be
-removed unless its worker is alive and holds its lock.
+A part is a small separate database, with a report that is written last, atomically (FORMAT.md, "Parts of a
+build"). So a part exists exactly if its report does; anything that no report names is a leftover, which may
+be removed unless its worker is alive and holds its lock.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred, guarded
 from ngramdb.regular_files import open_regular
 
-# The version of reports. A program refuses those with a higher one.
+# The version of reports. Later versions are rejected.
 REPORT_VERSION = 1
 MOST_PARTS = 99_999
-# The largest report that is read; one of 100,000 files has some 20 MB.
+# The largest report that is read; one of 100,000 files has about 20 MB.
 MOST_BYTES = 1 << 30
 
 _REPORT = re.compile(r"part-([0-9]{5})-of-([0-9]{5})\.json")
@@ -37,7 +37,7 @@ _NUMBERS = ("part", "of", "documents", "tokens", "segments", "skipped", "skipped
 
 @dataclass(frozen=True)
 class Input:
-    """What a part has read of one file: `sha256` of these bytes as stored, None for a file by URL.
+    """The bytes of one file that a part has read; `sha256` of them as stored, None for a file by URL.
 
     `file` is the file's number among all files of the build, and `bytes` the size of all of it.
     """
@@ -52,19 +52,19 @@ class Input:
 
 @dataclass(frozen=True)
 class PartReport:
-    """What one worker has built, as its report has it.
+    """The report of one worker's part.
 
     Attributes
     ----------
-    part, of : the number of the part, from 0 on, and how many there are
-    documents, tokens, segments, n_bytes : what it holds; `n_bytes` of text
+    part, of : the number of the part, from 0 on, and the number of parts
+    documents, tokens, segments, n_bytes : its contents; `n_bytes` of text
     skipped, skipped_files, reasons : documents and files that could not be read, how many of them are files,
         and the first few reasons
-    build : what all parts of a build have in common: files, options, tokenizer, version of the program
-    inputs : what was read
+    build : properties shared by all parts of a build: files, options, tokenizer, version of the program
+    inputs : the input of the part
     folder, database, version : the part's database beside the report, its id and version
     created, by, elapsed : when (seconds since 1970, UTC), by whom and in how many seconds it was built
-    path : where the report is
+    path : the path of the report
     notes : remarks on this run; not kept in the report
     """
 
@@ -90,7 +90,7 @@ class PartReport:
 
     @property
     def title(self) -> str:
-        """The part as messages call it."""
+        """The name of the part in messages."""
         return f"part {self.part} of {self.of}"
 
     @property
@@ -98,14 +98,14 @@ class PartReport:
         return os.path.join(os.path.dirname(self.path), self.folder)
 
     def to_json(self) -> bytes:
-        """The report's file."""
+        """Return the content of the report's file."""
         value = {"report": REPORT_VERSION, **asdict(self)}
         del value["path"], value["notes"]
         return (json.dumps(value, ensure_ascii=True, indent=1) + "\n").encode("ascii")
 
 
 def checked_shard(shard: Any) -> tuple[int, int]:
-    """The number of a part and of how many, from (3, 16) or "3/16". Raises InvalidArgument."""
+    """Parse the number of a part and the number of parts, from (3, 16) or "3/16". Raises InvalidArgument."""
     given = shard.split("/") if isinstance(shard, str) else shard
     try:
         part, of = (int(number) for number in given)
@@ -117,25 +117,25 @@ def checked_shard(shard: Any) -> tuple[int, int]:
 
 
 def checked_number(n: Any) -> int:
-    """A number of parts. Raises InvalidArgument."""
+    """Check a number of parts. Raises InvalidArgument."""
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_PARTS:
         raise InvalidArgument(f"the number of parts is from 1 to {MOST_PARTS:,}, not {n!r}")
     return n
 
 
 def stem_of(part: int, of: int) -> str:
-    """What the names of all files of a part begin with."""
+    """Return the common prefix of the names of all files of a part."""
     return f"part-{part:05}-of-{of:05}"
 
 
 def check_out(out: str) -> None:
-    """Raise InvalidArgument where a folder of parts is a database."""
+    """Raise InvalidArgument if a folder of parts is a database."""
     if os.path.lexists(os.path.join(out, MARKER)):
         raise InvalidArgument(f"{out} is a database; parts are built in a folder of their own")
 
 
 def reports_in(out: str) -> list[PartReport]:
-    """All reports in a folder, by their numbers; none where there is no folder.
+    """Return all reports in a folder, by their numbers; none if the folder does not exist.
 
     Raises CorruptionError, StorageError: a report that cannot be read.
     """
@@ -145,7 +145,7 @@ def reports_in(out: str) -> list[PartReport]:
 
 
 def read_report(path: str) -> PartReport:
-    """The report in a file. Raises CorruptionError, StorageError."""
+    """Read the report in a file. Raises CorruptionError, StorageError."""
     with storage_errors("read the report", path), open(open_regular(path), "rb") as file:
         text = file.read(MOST_BYTES)
     try:
@@ -165,7 +165,7 @@ def read_report(path: str) -> PartReport:
 
 
 def write_report(out: str, report: PartReport, run: str) -> bool:
-    """Write a report in one step, durably; False, and nothing, where the part has one already."""
+    """Write a report atomically and durably; return False, without writing, if the part has one already."""
     directory = RealDirectory(out)
     stem = stem_of(report.part, report.of)
     temporary = f"{stem}.{run}.tmp"
@@ -184,10 +184,10 @@ def write_report(out: str, report: PartReport, run: str) -> bool:
 
 @guarded
 def running(out: str, stem: str, run: str) -> Iterator[str]:
-    """The path of the database of a run, whose lock is held meanwhile; both go unless a report names it."""
+    """Yield the path of a run's database, with its lock held; remove both unless a report names it."""
     path = os.path.join(out, f"{stem}.{run}")
     with storage_errors("begin a part", path):
-        # Whoever tidies up may hold it for a moment.
+        # A cleanup may hold it for a moment.
         lock = FileLock.acquire(f"{path}.lock", 5.0)
     with lock:
         try:
@@ -197,9 +197,9 @@ def running(out: str, stem: str, run: str) -> Iterator[str]:
 
 
 def remove_leftovers(out: str, stem: str | None = None) -> int:
-    """Remove what workers left that were killed, of one part or of all; returns of how many runs.
+    """Remove leftovers of killed workers, of one part or of all; return the number of their runs.
 
-    Runs whose worker holds its lock stay. Failures are passed over: the next one tries again.
+    Runs whose worker holds its lock stay. Failures are ignored: the next call tries again.
     """
     runs = {match.groups() for name in _entries(out) if (match := _OF_RUN.fullmatch(name))}
     n_removed = 0
@@ -213,7 +213,7 @@ def remove_leftovers(out: str, stem: str | None = None) -> int:
 
 
 def _remove_run(out: str, stem: str, run: str) -> bool:
-    """With its lock held: remove the lock and, unless a report names it, the database of a run."""
+    """With its lock held, remove the lock and, unless a report names it, the database of a run."""
     path = os.path.join(out, f"{stem}.{run}")
     # Only now is it certain that the run will not be reported meanwhile.
     is_leftover = not _is_named(out, stem, run)
@@ -227,7 +227,7 @@ def _remove_run(out: str, stem: str, run: str) -> bool:
 
 
 def _is_named(out: str, stem: str, run: str) -> bool:
-    """Whether the part's report names the run, or may do so: one that cannot be read may name any."""
+    """Return True if the part's report names the run, or may do so: an unreadable one may name any."""
     path = os.path.join(out, f"{stem}.json")
     if not os.path.lexists(path):
         return False
@@ -258,9 +258,9 @@ def _check(report: PartReport) -> None:
     if folder is None or folder[1] != stem_of(report.part, report.of) or not report.folder.endswith(".ngdb"):
         raise ValueError(f"its folder is {report.folder!r}")
     if not isinstance(report.build, dict) or not _are_numbers([report.build.get("n_files")]):
-        raise ValueError("it does not say what was built")
+        raise ValueError("it does not record what was built")
     if not isinstance(report.database, str) or not isinstance(report.created, (int, float)):
-        raise ValueError("a value is of another type")
+        raise ValueError("a value has the wrong type")
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:

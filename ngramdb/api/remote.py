@@ -1,4 +1,4 @@
-"""A database that another machine serves (`ngramdb serve`): the same questions, asked over HTTP.
+"""A database that another machine serves (`ngramdb serve`): the same queries over HTTP.
 
 ```python
 db = ngramdb.connect("http://corpora.example.org:8765")
@@ -43,47 +43,47 @@ from ngramdb.questions.verbs import LazyVerb
 from ngramdb.types import array_of
 
 if TYPE_CHECKING:
-    _Verbs = Corpus  # for those who read types: the verbs below are made from its
+    _Verbs = Corpus  # for type checkers: the verbs below are made from its methods
 else:
     _Verbs = object
 
-#: Seconds in which a server has to answer, besides what a statement may take there.
+#: Seconds in which a server must answer, in addition to the time of a statement.
 PATIENCE_S = 60.0
-#: As many rows as a server sends at a time are asked for.
+#: Rows per request: as many as a server sends at a time.
 MOST_ROWS = 1_000_000
-#: Names of `Connection` that change a database, or are a state of this process.
+#: Names of `Connection` that change a database, or are state of this process.
 OF_CONNECTIONS = (
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "keep_version", "drop_version"),
     *("rollback", "use", "current_corpus", "refresh", "interrupt", "progress", "snapshot"),
 )
-NO_PROGRESS = "a server does not report how far it is; leave it out"
-#: What to do instead of verbs that a server does not answer.
+NO_PROGRESS = "a server does not report its progress; leave it out"
+#: Advice for verbs that a server does not answer.
 INSTEAD = {
-    "refresh": "new versions are seen with the next question",
-    "interrupt": "a question has its timeout",
-    "progress": "statements there do not report how far they are",
+    "refresh": "new versions are seen with the next query",
+    "interrupt": "a query has its timeout",
+    "progress": "statements there do not report their progress",
     "snapshot": "version has its number",
-    "use": "corpus(name) and FROM say which corpus",
-    "current_corpus": "corpus(name) and FROM say which corpus",
-    "rollback": "nothing is written that could be",
+    "use": "corpus(name) and FROM select the corpus",
+    "current_corpus": "corpus(name) and FROM select the corpus",
+    "rollback": "nothing is written",
     "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
     "language_model": "score, prob_many, dist and perplexity take model=…, and are answered there",
     "removals": "the service's page CORPUS/removals.json lists them",
-    "export": "docs(where).arrow() has the documents as a table, to be written here",
+    "export": "docs(where).arrow() returns the documents as a table, to be written here",
 }
 
 
 class RemoteConnection(HasErrors):
     """A server's database. May be shared by threads; made by `connect`.
 
-    `execute` takes every statement that reads, `corpus` gives the verbs of a corpus that read. Versions that
-    are committed there are seen with the next question.
+    `execute` runs every statement that reads, `corpus` offers the reading verbs of a corpus. Versions that
+    are committed there are seen with the next query.
     """
 
     def __init__(self, address: str, token: str | None = None) -> None:
         parts = urlsplit(address)
         if parts.hostname is None or parts.query or parts.fragment:
-            raise InvalidArgument(f"{address} is no address of a server, as http://localhost:8765")
+            raise InvalidArgument(f"{address} is not the address of a server, such as http://localhost:8765")
         self._address = address
         self._base = parts.path.rstrip("/") + "/"
         self._where = (parts.hostname, parts.port)
@@ -95,7 +95,7 @@ class RemoteConnection(HasErrors):
         return f"<ngramdb.RemoteConnection {self._address}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The address; the token, too, where it was given and not taken from the environment."""
+        """Pickle the address; also the token, if it was passed and not read from the environment."""
         token = None if self._token == os.environ.get(wire.TOKEN_VARIABLE) else self._token
         return type(self), (self._address, token)
 
@@ -106,7 +106,7 @@ class RemoteConnection(HasErrors):
         self.close()
 
     def close(self) -> None:
-        """End this thread's connection to the server; it is made anew when it is needed."""
+        """Close this thread's connection to the server; it is reopened on demand."""
         connection = getattr(self._local, "connection", None)
         if connection is not None:
             connection.close()
@@ -116,7 +116,7 @@ class RemoteConnection(HasErrors):
     def timeout(self, seconds: float) -> Iterator[None]:
         """Limit the time of all statements and verbs of a block in this thread, as `Connection.timeout`.
 
-        Each request gets what is left of it, as far as the server allows as much.
+        Each request gets the remaining time, up to the server's limit.
         """
         allowed = checked_timeout("timeout", seconds)
         before = getattr(self._local, "deadline", None)
@@ -137,7 +137,7 @@ class RemoteConnection(HasErrors):
         return {**sent, "timeout": min(left, sent.get("timeout", left))}
 
     def cursor(self) -> Cursor[RemoteConnection]:
-        """A PEP 249 cursor on this connection."""
+        """Return a PEP 249 cursor on this connection."""
         return Cursor(self)
 
     def commit(self) -> None:
@@ -145,26 +145,26 @@ class RemoteConnection(HasErrors):
 
     @property
     def version(self) -> int:
-        """The number of the server's newest version; of the newest database, where it has several."""
+        """The number of the server's newest version; that of the newest database, if there are several."""
         return int(self.asked("corpora.json?limit=0")["version"])
 
     def describe(self, name: str, version: int | str | None = None) -> Result:
-        """The properties of a corpus, at this version or an earlier one: DESCRIBE."""
+        """Return the properties of a corpus, at this version or an earlier one: DESCRIBE."""
         at = "" if version is None else f"/@{quote(str(version), safe='')}"
         target = f"{quote(name, safe='')}{at}.json"
         return _result(self.asked(target), lambda offset: self.asked(target))
 
     def corpora(self) -> list[str]:
-        """The names of all corpora."""
+        """Return the names of all corpora."""
         return [row["corpus"] for row in self.asked("corpora.json")["rows"]]
 
     def corpus(self, name: str | None = None) -> RemoteCorpus:
-        """A corpus by name; the only one without a name.
+        """Return a corpus by name; without a name, the only one.
 
         Raises
         ------
         BindError
-            There is no such corpus, or there are several.
+            The corpus does not exist, or there are several.
         """
         known = {row["corpus"]: row["database"] for row in self.asked("corpora.json")["rows"]}
         if name is None and len(known) == 1:
@@ -183,19 +183,19 @@ class RemoteConnection(HasErrors):
         database: str | None = None,
         corpus: str | None = None,
     ) -> Result:
-        """Run one statement that only reads; its rows come page by page, while they are read.
+        """Run one read-only statement; its rows are fetched in pages, while they are read.
 
         Parameters
         ----------
-        sql, params : as `Connection.execute` takes them
-        timeout : seconds, as far as the server allows them; 0 for as many as it does
-        database : which one, where the server has several
+        sql, params : as in `Connection.execute`
+        timeout : seconds, up to the server's limit; 0 for that limit
+        database : the name of the database, if the server has several
         corpus : the corpus of a statement without FROM; by default the only one
 
         Raises
         ------
         NgramdbError
-            What the server says, as the error that it is there; ExecutionError where there is no answer.
+            The server's error, as it was raised there; ExecutionError without an answer.
         """
         if progress is not None:
             raise NotSupportedError(f"progress: {NO_PROGRESS}")
@@ -221,7 +221,7 @@ class RemoteConnection(HasErrors):
         try:
             found: dict[str, Any] = json.loads(answered)
         except ValueError as error:
-            raise ExecutionError(f"{self._address} answers {status}, and with no JSON") from error
+            raise ExecutionError(f"{self._address} answers {status}, without JSON") from error
         if status >= 400:
             raise _error(found, status)
         return found
@@ -242,15 +242,15 @@ class RemoteConnection(HasErrors):
                 return response.status, response.read()
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                if is_new or attempt:  # one that was kept may have been ended by the server meanwhile
+                if is_new or attempt:  # the server may have ended a kept one meanwhile
                     raise ExecutionError(f"{self._address} does not answer: {error}") from error
         raise AssertionError("unreachable")
 
 
 class RemoteCorpus(_Verbs):
-    """A corpus of a server, with the verbs of `Corpus` that read; made by `RemoteConnection`.
+    """A corpus of a server, with the reading verbs of `Corpus`; made by `RemoteConnection`.
 
-    Their parameters are those of `Corpus`, and so is what they return. Verbs that change a corpus, or need
+    Parameters and return values are those of `Corpus`. Verbs that change a corpus, or need
     its files, raise NotSupportedError.
     """
 
@@ -272,7 +272,7 @@ class RemoteCorpus(_Verbs):
     n_tokens = property(lambda self: self._asked("n_tokens", {}))
 
     def where(self, condition: str | None, *, params: ParameterValues = None) -> RemoteCorpus:
-        """The documents that meet a condition, as a corpus for reading: as `Corpus.where`."""
+        """Return the documents that meet a condition, as a corpus for reading: as `Corpus.where`."""
         if condition is None and params is None:
             return self
         conditions = (*self._conditions, [condition, wire.sent(params)])
@@ -280,7 +280,7 @@ class RemoteCorpus(_Verbs):
         part._told = self._told
         told: list[tuple[str, str]] = []
         with python_warnings.collected(told):
-            _ = part.n_documents  # an error of the condition is raised here, and not by the first verb
+            _ = part.n_documents  # raises an error of the condition here, and not in the first verb
         part._told |= frozenset(told)
         _warn(told)
         return part
@@ -292,7 +292,7 @@ class RemoteCorpus(_Verbs):
         yield str(self._asked("generate", arguments)[0])
 
     def _asked(self, verb: str, arguments: Mapping[str, Any]) -> Any:
-        """What the server's corpus answers."""
+        """Return the answer of the server's corpus."""
         target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
         values = {name: self._sent(name, value) for name, value in arguments.items()}
         body = {"arguments": values, "where": list(self._conditions)}
@@ -320,7 +320,7 @@ def _warn(said: Iterable[tuple[str, str]]) -> None:
 
 
 def _verb(name: str) -> Callable[..., Any]:
-    """A verb of `Corpus`, asked of the server."""
+    """Return a function that calls a verb of `Corpus` on the server."""
     local = getattr(Corpus, name)
     signature = inspect.signature(local)
     of_ngrams = {one.name for one in signature.parameters.values() if "Ngram" in str(one.annotation)}
@@ -330,7 +330,7 @@ def _verb(name: str) -> Callable[..., Any]:
         arguments = signature.bind(self, *args, **named).arguments
         bool_arguments.check_flags(inspect.unwrap(local), arguments)
         for one in of_ngrams.intersection(arguments):
-            if tables.is_table(arguments[one]):  # a column of a frame, which is no rows of a table here
+            if tables.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
                 arguments[one] = list(arguments[one])
         return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
 
@@ -338,16 +338,16 @@ def _verb(name: str) -> Callable[..., Any]:
 
 
 def _refused(name: str) -> Any:
-    """What a server does not do for its clients, with what to do instead."""
+    """Return a function for a verb that a server does not offer, which raises with advice."""
     local = getattr(Corpus, name, None)
 
     def refuse(self: object, *_: Any, **__: Any) -> NoReturn:
         way = INSTEAD.get(name, "it is for reading; connect to the database where its files are")
-        raise NotSupportedError(f"{name} cannot be asked of a server: {way}")
+        raise NotSupportedError(f"{name} is not available on a server: {way}")
 
     if isinstance(local, property):
         return property(refuse)
-    # `inspect.signature` follows `__wrapped__`: a function that wrapped itself would have no end.
+    # `inspect.signature` follows `__wrapped__`: a function that wrapped itself would be an endless chain.
     return wraps(local)(refuse) if local is not None else refuse
 
 
@@ -361,7 +361,7 @@ for _name in OF_CONNECTIONS:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy, and other sequences, as JSON has them. Raises NotSupportedError."""
+    """Convert numbers and arrays of numpy, and other sequences, for JSON. Raises NotSupportedError."""
     if isinstance(value, np.generic):
         return value.item()
     array = array_of(value)
@@ -373,7 +373,7 @@ def _plain(value: Any) -> Any:
 
 
 def _result(first: Mapping[str, Any], page: Any) -> Result:
-    """A result of pages, each asked for when the rows of the one before it have been read."""
+    """Return a result of pages; each is requested when the rows of the one before have been read."""
     columns = tuple(first["columns"])
     types = tuple(wire.TYPES.get(name) for name in first.get("types", ()))
 
@@ -396,16 +396,16 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
             if answer["version"] != first["version"]:
                 raise ExecutionError(
                     f"version {answer['version']} was committed while rows of version {first['version']} "
-                    f"were read; ask again, or FROM … AT VERSION {first['version']}"
+                    f"were read; run the query again, or FROM … AT VERSION {first['version']}"
                 )
             if answer["summary"].get("seed") != seed:
-                raise ExecutionError("each page of rows is drawn anew; give a seed")
+                raise ExecutionError("each page of rows is drawn separately; give a seed")
 
     summary = {
         name: wire.NOT_FINITE.get(value, value) if isinstance(value, str) else value
         for name, value in first["summary"].items()
     }
-    said = drawn(summary, first["exact"])  # made of the summary, here as there
+    said = drawn(summary, first["exact"])  # made from the summary, as in the server
     notes = [note for note in first["notes"] if note != said]
     if notes:
         summary["note"] = "; ".join(notes)
@@ -423,12 +423,12 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
 
 
 def _typed(kind: type | None, value: Any) -> Any:
-    """A value of a column; of numbers, those that JSON has no form for are texts there."""
+    """Convert a value of a column; numbers that JSON cannot represent are sent as texts."""
     return wire.NOT_FINITE.get(value, value) if kind is float and isinstance(value, str) else value
 
 
 def _error(said: Mapping[str, Any], status: int) -> NgramdbError:
-    """The error of a server as the one that it would be here."""
+    """Return an error of the server as the same error here."""
     message = str(said.get("error") or f"status {status}")
     kind = getattr(errors, str(said.get("type")), None)
     if isinstance(kind, type) and issubclass(kind, errors.QueryError):

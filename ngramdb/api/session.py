@@ -1,4 +1,4 @@
-"""A database at one snapshot, as planning and running statements see it."""
+"""A database at one snapshot, for planning and running statements."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ else:
 
 
 class DatabaseSession:
-    """A database at one snapshot: the catalog that planning asks, and what statements need besides."""
+    """A database at one snapshot: the catalog for planning, and everything else that statements need."""
 
     def __init__(self, database: Database, snapshot: Snapshot, current: str | None = None) -> None:
-        """`current`: the corpus that is meant without FROM, if not that of the database."""
+        """`current`: the default corpus without FROM, if not that of the database."""
         self._database = database
         self._snapshot = snapshot
         self._current = current
 
-    # ---- what names are bound to ------------------------------------------------------------------------
+    # ---- names and their meanings -----------------------------------------------------------------------
 
     @property
     def current(self) -> str | None:
@@ -91,7 +91,7 @@ class DatabaseSession:
         return sorted(self.manifest.corpora)
 
     def compaction(self, name: str, /) -> Sequence[str]:
-        """What COMPACT would rewrite of a corpus, a line for each segment that it would write."""
+        """Return what COMPACT would rewrite in a corpus, one line per segment that it would write."""
         limits = self._database.write_options().limits_of(self.manifest.corpora[name])
         return list(map(str, compaction.rewrites(self._snapshot.view(name), limits)))
 
@@ -122,19 +122,19 @@ class DatabaseSession:
 
     @property
     def entries(self) -> Mapping[str, Any]:
-        """What is known of each corpus, attached ones included."""
+        """The catalog entries of all corpora, including attached ones."""
         return self._snapshot.entries
 
     def versions(self) -> Sequence[Manifest]:
         return sorted(self._database.store.versions(), key=lambda manifest: manifest.version)
 
     def removals(self, name: str, /) -> Iterator[tuple[Removal, int]]:
-        """The audit records of a corpus, oldest first, with the number of documents that are back."""
+        """Yield the audit records of a corpus, oldest first, with the number of documents that are back."""
         audits = self.entries[name].audits
         return audit.removals_restored(self._database.store, audits, self._snapshot.view(name).n_kept_of)
 
     def resident_bytes(self, segment: SegmentEntry, /) -> int | None:
-        """How many bytes of a segment's file are in memory; None where the file cannot be opened."""
+        """Return how many bytes of a segment's file are in memory; None if the file cannot be opened."""
         for view in self._snapshot.attached.values():
             if segment in view.entry.segments:
                 return view.segments[view.entry.segments.index(segment)].resident_bytes()
@@ -144,14 +144,14 @@ class DatabaseSession:
             return None
 
     def tokenizer_title(self, name: str, /) -> str:
-        """What a person calls a corpus's tokenizer."""
+        """Return the display name of a corpus's tokenizer."""
         return self.corpus_view(name).tokenizer_title
 
     def setting_rows(self) -> list[tuple[Any, ...]]:
         return self._database.settings.rows()
 
     def findings(self, names: Sequence[str], /) -> Iterator[tuple[str | None, str, int | None, str]]:
-        """Every problem of these corpora: damaged files first, then parts that contradict each other."""
+        """Yield all problems of these corpora: damaged files first, then parts that contradict each other."""
         return find_problems(self._database.store, self._snapshot, names)
 
     def cautions(self) -> Sequence[cautions.Caution]:
@@ -176,7 +176,7 @@ class DatabaseSession:
         return self._database.change(name, action)
 
     def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
-        """The condition bound and planned on the newest version, which is that of a change under way."""
+        """Bind and plan the condition on the newest version, which is that of a change under way."""
         store = self._database.store
         newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
         plan, _ = planner.optimize(

@@ -1,4 +1,4 @@
-"""What `SET` changes: the settings of a connection, each with its type, range and default."""
+"""The settings of a connection (`SET`), each with its type, range and default."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ else:
 
 Value = str | int | float | bool
 
-# As many as a segment can have with its separators: a question costs about as much for each segment, whatever
+# As many as a segment can have with its separators: a query costs about the same for each segment, whatever
 # its size.
 DEFAULT_SEGMENT_TOKENS = 2**32 - 2
-# Sorting so many peaks near half a gigabyte. With separators they are fewer than 2^26 symbols as a rule, so
-# that rows have room for LCPs of six bits, by which they are merged.
+# Sorting this many peaks near half a gigabyte. With separators they are usually fewer than 2^26 symbols, so
+# that rows have six bits for LCPs, which speed up merging.
 DEFAULT_SORT_TOKENS = 60_000_000
 MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
 _NONE: frozenset[str] = frozenset()
-# Seconds: a year, which is as good as no limit.
+# Seconds: a year, which is practically unlimited.
 MAX_SECONDS = 365 * 24 * 3600
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
 class Setting(NamedTuple):
-    """One setting. `check` turns what a user gave into the value, or raises InvalidArgument."""
+    """One setting. `check` converts a user's value, or raises InvalidArgument."""
 
     name: str
     default: Callable[[], Value]
@@ -56,7 +56,7 @@ def _whole(least: int, most: int) -> Callable[[str, Any], Value]:
 
 
 def checked_timeout(name: str, value: Any) -> float:
-    """A number of seconds, 0 meaning no limit. Raises InvalidArgument."""
+    """Check a number of seconds, 0 meaning no limit. Raises InvalidArgument."""
     return float(_seconds(name, value))
 
 
@@ -89,7 +89,7 @@ def _durability(name: str, value: Any) -> Value:
 
 
 def rules() -> tuple[str, ...]:
-    """What `disabled_rules` may list."""
+    """Return the names that `disabled_rules` may list."""
     return tuple(planner.rule_names())
 
 
@@ -108,20 +108,20 @@ def _rules(name: str, value: Any) -> Value:
 
 
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Below that, half of the machine's memory would leave no room for a load.
+# With less memory, half of it would be too little for a load.
 _LEAST_MEMORY = 1 << 28
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 
 def _half_of_memory() -> int:
-    """Half of the machine's memory in whole gigabytes, or megabytes where that is less than one."""
+    """Return half of the machine's memory in whole gigabytes, or megabytes if that is less than one."""
     half = max((memory_bytes() or 0) // 2, _LEAST_MEMORY)
     unit = _UNITS["G"] if half >= _UNITS["G"] else _UNITS["M"]
     return half // unit * unit
 
 
 def _bytes(name: str, value: Any) -> Value:
-    """A number of bytes, or a text such as '2 GB' (units are powers of 1024)."""
+    """Check a number of bytes, or a text such as '2 GB' (units are powers of 1024)."""
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is not None:
         return int(float(found[1]) * _UNITS[found[2].upper()])
@@ -151,7 +151,7 @@ SETTINGS: dict[str, Setting] = {
             "cache_limit",
             lambda: DEFAULT_CACHE_LIMIT,
             "bytes",
-            "what is kept on the local disk of databases in object stores; 0 for no limit",
+            "limit of the local disk cache for databases in object stores; 0 for no limit",
             _bytes,
         ),
         Setting(
@@ -172,21 +172,21 @@ SETTINGS: dict[str, Setting] = {
             "far_index",
             lambda: False,
             "boolean",
-            "whether COMPACT prepares segments for an object store: few requests a question, 1 byte a token",
+            "whether COMPACT prepares segments for an object store: few requests per query, 1 byte per token",
             _switch,
         ),
         Setting(
             "fast_tokenizer",
             lambda: True,
             "boolean",
-            "whether loads with a tokenizer.json use fastokens where it gives the same ids as tokenizers",
+            "whether loads with a tokenizer.json use fastokens if it produces the same ids as tokenizers",
             _switch,
         ),
         Setting(
             "keep_versions",
             lambda: DEFAULT_KEEP_VERSIONS,
             "integer",
-            "versions that a commit leaves, its own included; what only older ones need is removed",
+            "versions that a commit leaves, including its own; files that only older ones need are removed",
             _whole(1, MAX_KEEP_VERSIONS),
         ),
         Setting(
@@ -207,14 +207,14 @@ SETTINGS: dict[str, Setting] = {
             "memory_limit",
             _half_of_memory,
             "bytes",
-            "memory that loading and compacting may take, half of the machine's by default; 0 for no limit",
+            "memory that loading and compacting may use, half of the machine's by default; 0 for no limit",
             _bytes,
         ),
         Setting(
             "prewarm",
             lambda: PREWARM[0],
             "string",
-            "when an index is read into memory: auto (in use, if it fits), on (at the first question) or off",
+            "when an index is read into memory: auto (in use, if it fits), on (at the first query) or off",
             _prewarm,
         ),
         Setting(
@@ -235,7 +235,7 @@ SETTINGS: dict[str, Setting] = {
             "slow_statement",
             lambda: 0.0,
             "seconds",
-            "statements that take as long are logged as warnings; 0 for none",
+            "statements that take this long are logged as warnings; 0 for none",
             _seconds,
         ),
         Setting(
@@ -249,14 +249,14 @@ SETTINGS: dict[str, Setting] = {
             "threads",
             lambda: os.cpu_count() or 1,
             "integer",
-            "cores that loading and compacting may take",
+            "cores that loading and compacting may use",
             _whole(1, MAX_THREADS),
         ),
         Setting(
             "timeout",
             lambda: 0.0,
             "seconds",
-            "after how much work a statement is given up; 0 for no limit",
+            "work after which a statement is stopped; 0 for no limit",
             _seconds,
         ),
     )
@@ -266,26 +266,27 @@ SETTINGS: dict[str, Setting] = {
 class Settings(Mapping[str, Value]):
     """A connection's settings, by name.
 
-    `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`; `dict(settings)` has them all.
+    `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`; `dict(settings)` contains all of
+    them.
 
     Raises
     ------
     InvalidArgument
-        A name that doesn't exist (with the nearest that does), a value of another type or out of range.
+        A name that does not exist (with the nearest that does), a value of the wrong type or out of range.
     """
 
     def __init__(self, changed: Callable[[], None] | None = None) -> None:
-        """`changed` is called after each change."""
+        """Set all defaults; `changed` is called after each change."""
         values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
         object.__setattr__(self, "_values", values)
         object.__setattr__(self, "_changed", changed)
 
-    # For type checkers; __init__ goes around __setattr__.
+    # For type checkers; __init__ bypasses __setattr__.
     _values: dict[str, Value]
     _changed: Callable[[], None] | None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """`settings.threads = 2` is `settings["threads"] = 2`; a name that is no setting is refused."""
+        """Set a setting, like `settings["threads"] = 2`; other attribute names are rejected."""
         self[name] = value
 
     def __getitem__(self, name: str) -> Value:
@@ -310,7 +311,7 @@ class Settings(Mapping[str, Value]):
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def reset(self, name: str) -> None:
-        """Restore the default."""
+        """Restore a setting's default."""
         name = _known(name)
         self._values[name] = SETTINGS[name].default()
         if self._changed:
@@ -318,7 +319,7 @@ class Settings(Mapping[str, Value]):
 
     @property
     def threads(self) -> int:
-        """How many segments a load builds at the same time."""
+        """Number of segments that a load builds at the same time."""
         return int(self._values["threads"])
 
     @property
@@ -333,7 +334,7 @@ class Settings(Mapping[str, Value]):
 
     @property
     def auto_compact(self) -> bool:
-        """Whether small segments are merged after statements that write."""
+        """True if small segments are merged after statements that write."""
         return bool(self._values["auto_compact"])
 
     @property
@@ -343,27 +344,27 @@ class Settings(Mapping[str, Value]):
 
     @property
     def slow_statement(self) -> float:
-        """Statements that take as many seconds are logged as warnings; 0 for none."""
+        """Seconds after which statements are logged as slow; 0 for none."""
         return float(self._values["slow_statement"])
 
     @property
     def far_index(self) -> bool:
-        """Whether COMPACT gives segments what questions in an object store go by."""
+        """True if COMPACT adds far indexes, for queries in an object store."""
         return bool(self._values["far_index"])
 
     @property
     def fast_tokenizer(self) -> bool:
-        """Whether loads use a faster library where it gives the tokenizer's ids."""
+        """True if loads use a faster library if it produces the tokenizer's ids."""
         return bool(self._values["fast_tokenizer"])
 
     @property
     def cache_limit(self) -> int:
-        """How many bytes are kept on the local disk of files that lie elsewhere, 0 for no limit."""
+        """Most bytes of remote files that are cached on the local disk, 0 for no limit."""
         return int(self._values["cache_limit"])
 
     @property
     def keep_versions(self) -> int:
-        """How many versions a commit leaves."""
+        """Number of versions that a commit leaves."""
         return int(self._values["keep_versions"])
 
     @property
@@ -373,22 +374,22 @@ class Settings(Mapping[str, Value]):
 
     @property
     def memory_limit(self) -> int:
-        """How many bytes building segments, and one array of an answer, may take, 0 for no limit."""
+        """Most bytes that building segments, and one array of an answer, may use, 0 for no limit."""
         return int(self._values["memory_limit"])
 
     @property
     def lock_timeout(self) -> float:
-        """How long a statement that writes waits for another writer, in seconds."""
+        """Seconds that a statement that writes waits for another writer."""
         return float(self._values["lock_timeout"])
 
     @property
     def timeout(self) -> float:
-        """After how many seconds of work a statement is given up; 0 for no limit."""
+        """Seconds of work after which a statement is stopped; 0 for no limit."""
         return float(self._values["timeout"])
 
     @property
     def progress(self) -> bool:
-        """Whether COPY reports its progress to the connection's callback."""
+        """True if COPY reports its progress to the connection's callback."""
         return bool(self._values["progress"])
 
     @property
@@ -398,12 +399,12 @@ class Settings(Mapping[str, Value]):
 
     @property
     def match(self) -> str:
-        """How n-grams in double quotes are matched where MATCH doesn't say: a value of MATCHES."""
+        """The default matching of n-grams in double quotes, without MATCH: a value of MATCHES."""
         return str(self._values["match"])
 
     @property
     def disabled_rules(self) -> frozenset[str]:
-        """The names of the planner's rules that are not used."""
+        """The names of disabled rules of the planner."""
         value = self._values["disabled_rules"]
         return frozenset(str(value).split(",")) if value else _NONE
 
@@ -412,7 +413,7 @@ class Settings(Mapping[str, Value]):
         return notebook.table(names, self.rows())
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Rows of SHOW SETTINGS: name, value, default, type, description; values as SET takes them."""
+        """Return rows of SHOW SETTINGS: name, value, default, type, description; values as in SET."""
         return [
             (
                 name,

@@ -1,4 +1,4 @@
-"""One version of the database as a connection reads it: its manifest, and views of its corpora."""
+"""One version of the database for a connection: its manifest, and views of its corpora."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
 
 
 class Snapshot:
-    """A version and its corpora. Views of unchanged corpora are reused from the version before."""
+    """A version and its corpora. Views of unchanged corpora are reused from the previous version."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class Snapshot:
         attached: Mapping[str, AttachedView] | None = None,
     ) -> None:
         self.manifest = manifest
-        #: Corpora in other programs' files, which are no part of any version.
+        #: Corpora in other programs' files, which are not part of any version.
         self.attached = dict(attached or {})
-        #: Whether the database has gone over to another version since, or was closed.
+        #: True if the database has switched to another version since, or was closed.
         self.is_past = False
         self._store = store
         self._lock = threading.Lock()
@@ -55,7 +55,7 @@ class Snapshot:
                 view.keep(manifest.version, self._hold)
 
     def end(self, after: Snapshot | None) -> None:
-        """The database has gone over to another version: this one stays as long as somebody reads it."""
+        """Mark the snapshot stale; its files stay until the last reader releases it."""
         self.is_past = True
         kept = () if after is None else (*after._views.values(), *after.attached.values())
         every: Iterator[CorpusView | AlgebraView] = chain(
@@ -69,7 +69,7 @@ class Snapshot:
         raise NotSupportedError("a snapshot holds open files and cannot be pickled; pickle the connection")
 
     def opened(self, store: Store, entry: CorpusEntry, version: int, hold: object | None) -> CorpusView:
-        """A view of a corpus, as `version` has it."""
+        """Return a view of a corpus as of `version`."""
         return views.CorpusView(store, entry, hold)
 
     @property
@@ -78,26 +78,26 @@ class Snapshot:
 
     @property
     def database_id(self) -> str:
-        """What tells the database from others that have stood at its path."""
+        """The id that distinguishes the database from others at the same path, past or future."""
         return self._store.database_id
 
     def names(self) -> list[str]:
-        """The corpora, sorted by name."""
+        """Return the names of the corpora, sorted."""
         return sorted(self.entries)
 
     @property
     def entries(self) -> dict[str, CorpusEntry]:
-        """What is known of each corpus, attached ones included."""
+        """The catalog entries of all corpora, including attached ones."""
         attached = {name: view.entry for name, view in self.attached.items()}
         return {**self.manifest.corpora, **attached}
 
     def view(self, name: str, version: int | None = None) -> CorpusView:
-        """A corpus of this version, or of an earlier one.
+        """Return a corpus of this version, or of an earlier one.
 
         Raises
         ------
         BindError
-            There is no such corpus; `nearest` is the most similar name. Or the version is not kept.
+            The corpus does not exist; `nearest` is the most similar name. Or the version is not kept.
         """
         if name in self.attached:
             if version is not None:
@@ -120,12 +120,12 @@ class Snapshot:
             return self._views[name]
 
     def algebra(self, terms: Sequence[tuple[int, str, int | None]]) -> CorpusView | AlgebraView:
-        """Corpora as one: `(sign, name, version or None)` of each term of `FROM a + b AT VERSION n - c`.
+        """Return a sum as one corpus: `(sign, name, version or None)` per term of `a + b AT VERSION n - c`.
 
         Raises
         ------
         BindError
-            There is no such corpus or version, or the corpora do not share a tokenizer.
+            A corpus or version does not exist, or the corpora do not share a tokenizer.
         """
         key = tuple(terms)
         if len(key) == 1 and key[0][0] > 0:
@@ -143,8 +143,8 @@ class Snapshot:
             then = self._store.version(version) if named is None else named
             entry = then.corpora.get(name)
             if entry is None:
-                raise BindError(f"there was no corpus {name!r} in version {version}")
-            # This version has the files of those that it keeps.
+                raise BindError(f"no corpus {name!r} in version {version}")
+            # This version also keeps the files of those that it keeps by name.
             hold = self._store.hold(version) if named is None else self._hold
             opened = self.opened(self._store, entry, version, hold)
             view = self._earlier.setdefault((name, version), opened)

@@ -1,6 +1,6 @@
 """Running statements and plans: language, planner and executor wired together on one snapshot.
 
-Imported when a connection runs its first statement; opening a database does without.
+Imported when a connection runs its first statement; opening a database does not need it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ else:
 
 
 def _forget(error: NgramdbError, outer: BaseException | None) -> None:
-    """Let go of what the frames of an error refer to: who keeps the error must not keep a version.
+    """Clear the frames of an error: whoever stores the error must not keep a version alive.
 
-    What is wrong with a statement is in the message: where that was found out is left out. `outer` is the
-    error that the caller was at when it asked.
+    The message describes the problem; the frames that found it are dropped. `outer` is the error that the
+    caller was handling at that time.
     """
     if isinstance(error, QueryError) and error.__traceback__ is not None:
         error.__traceback__.tb_next = None
@@ -71,7 +71,7 @@ def execute_all(
     all_gone, has_committed, is_logged = True, False, False
     for statement in statements:
         result.close()
-        if result.cautions:  # nobody will see its note
+        if result.cautions:  # its note will not be displayed
             python_warnings.warn(result.cautions)
         before = work.committed
         if timeout is None:
@@ -85,16 +85,16 @@ def execute_all(
             _forget(error, outer)
             _log(database, work, f"{_text_of(statement, sql)} ({type(error).__name__})")
             raise
-        all_gone = database.store.let_go()  # what the statement itself has read
+        all_gone = database.store.let_go()  # versions that the statement itself has read
         has_committed = work.committed != before
         is_logged = _log(database, work, _text_of(statement, sql))
-    if has_committed:  # what the last one has done is told, however long that takes
+    if has_committed:  # the result of the last one is reported, however long that takes
         work = _reporting(database, work, progress)
 
     def at_end() -> None:
         if not all_gone:
             database.store.let_go()
-        if statements and not is_logged:  # it may be slow with the making of its rows
+        if statements and not is_logged:  # making its rows may be slow
             _log(database, work, _text_of(statements[-1], sql), rows=True)
 
     return supervised(result, work, at_end)
@@ -105,7 +105,7 @@ def _text_of(statement: ast.Statement, sql: str) -> str:
 
 
 def _log(database: Database, work: Interrupt, what: str, rows: bool = False) -> bool:
-    """Log a piece of work; True if it is slow. With `rows` it is logged once more, and only if it is slow."""
+    """Log a piece of work; return True if it is slow. With `rows` it is logged again, only if it is slow."""
     is_slow = 0 < database.settings.slow_statement <= work.elapsed
     if is_slow:
         logs.record(logs.WARNING, "slow, %.3f s: %s", work.elapsed, what)
@@ -115,7 +115,7 @@ def _log(database: Database, work: Interrupt, what: str, rows: bool = False) -> 
 
 
 def _reporting(database: Database, done: Interrupt, progress: ProgressCallback | None = None) -> Interrupt:
-    """The token under which rows are made that say what was committed: it has no timeout."""
+    """Return the token for making rows that report a commit: it has no timeout."""
     work = database.work(0, progress)
     assert done.committed is not None
     work.note_commit(done.committed)
@@ -125,17 +125,17 @@ def _reporting(database: Database, done: Interrupt, progress: ProgressCallback |
 def ask(
     database: Database, sql: str, params: ParameterValues, work: Interrupt, corpus: str | None = None
 ) -> Result:
-    """Run one statement that only reads, under the caller's token.
+    """Run one read-only statement, with the caller's token.
 
-    What is allowed is listed: of trees before names are looked up (a tokenizer's name is a path), and of
-    plans before one is run.
+    Only listed statements are allowed: trees are checked before names are looked up (a tokenizer's name is a
+    path), and plans before one is run.
 
     Raises
     ------
     ReadingOnly
         Any other statement; nothing was run.
     PlanError
-        None, or several statements.
+        The text is empty, or has several statements.
     """
     with work:
         statements, placeholders = parsed(sql)
@@ -149,7 +149,7 @@ def ask(
     return supervised(result, work)
 
 
-#: What SHOW shows to those who may only read: nothing of files, users and settings.
+#: The tables of SHOW for read-only use: no files, users or settings.
 _SHOWN_TO_ALL = ("corpora",)
 
 
@@ -194,9 +194,7 @@ def _execute_one(
     except (QueryError, InvalidArgument) as error:
         if isinstance(error, BindError) and database.absent is not None and not session.corpus_names():
             path = database.absent.description
-            error.message = (
-                f"{path}: there is no database here: check the path, or CREATE CORPUS name makes one"
-            )
+            error.message = f"{path}: no database here: check the path, or CREATE CORPUS name makes one"
         found = placed(error, statement, sql)
         if found is error:
             raise
@@ -204,7 +202,7 @@ def _execute_one(
 
 
 def described(database: Database, name: str, version: int | None) -> Result:
-    """DESCRIBE, of an earlier version, too."""
+    """Run DESCRIBE, perhaps of an earlier version."""
     with database.work() as work:
         session = DatabaseSession(database, database.snapshot)
         result = run_plan(plans.DescribeCorpus(database.snapshot.view(name, version)), session)
@@ -220,12 +218,12 @@ def answer(database: Database, plan: plans.Plan, work: Interrupt) -> Result:
 
 
 def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
-    """Run a finished plan on the snapshot it was made for."""
+    """Run a finished plan on its snapshot."""
     asked = plan.plan if isinstance(plan, plans.ExplainPlan) else plan
     said: Sequence[cautions.Caution] = ()
-    # A plain count of a text without wildcards gets a note only if it finds nothing: it takes microseconds.
+    # A plain count of a text without wildcards gets a note only if nothing matches: it takes microseconds.
     if asked.phrases and not (isinstance(asked, plans.CountGram) and not plans.has_wildcard(asked.gram.text)):
-        # Before it runs: what stops the statement here stops it before it changes anything.
+        # Before it runs: an interrupt here stops the statement before it changes anything.
         said = cautions.cautions_of(asked)
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
     if asked.phrases and not said and _is_empty(result):
@@ -238,14 +236,14 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
 
 
 def _is_empty(result: Result) -> bool:
-    """Return True if nothing was found; for tables, if they have no rows whatever TOP is."""
+    """Return True if nothing was found; a table must have no rows whatever TOP is."""
     if result.found is None:
         return bool(result.summary.get("total", result.n_rows) == 0)
     return not result.found
 
 
 def _finished(result: Result, session: DatabaseSession, said: Sequence[cautions.Caution] = ()) -> Result:
-    """The result with its version, and with what is to be said of the statement's phrases."""
+    """Add the version and the cautions about the statement's phrases to the result."""
     result.snapshot = result.summary.get("version", session.manifest.version)
     if said:
         notes = [result.summary["note"]] if "note" in result.summary else []

@@ -1,7 +1,7 @@
-"""Arguments and answers of verbs as JSON, and back: what a `RemoteCorpus` and a service send each other.
+"""Arguments and answers of verbs as JSON, and back: the messages of a `RemoteCorpus` and a service.
 
-What JSON has is sent as it is; everything else is an object with its kind: `{"kind": "array", …}`. So is an
-object itself, which may have any keys.
+JSON values are sent unchanged; everything else is an object with its kind: `{"kind": "array", …}`. So is a
+mapping itself, which may have any keys.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ else:
     patterns = lazy_module("ngramdb.questions.arguments.patterns")
     tables = lazy_module("ngramdb.api.arguments.tables")
 
-#: The variable in which a token may be given, so that it does not stand in the list of processes.
+#: The variable for a token, which keeps it out of the list of processes.
 TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 #: The verbs of `Corpus` that a service answers.
 VERBS = (
@@ -63,9 +63,9 @@ VERBS = (
     "perplexity",
     "agreement",
 )
-#: Its properties that are asked for in the same way.
+#: Its properties, which are requested in the same way.
 PROPERTIES = ("n_documents", "n_tokens")
-#: The types of columns by their names in answers, and numbers that JSON has no form for.
+#: The types of columns by their names in answers, and numbers that JSON lacks.
 TYPES: dict[str | None, Any] = {
     "integer": int,
     "number": float,
@@ -75,7 +75,7 @@ TYPES: dict[str | None, Any] = {
     "object": dict,
 }
 NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
-#: Where the classes of answers are. What they are made of: the arguments that would copy them.
+#: The modules of the classes of answers. The parts of an answer are the arguments that would copy it.
 CLASSES = {
     **dict.fromkeys(
         ("Probability", "Generated", "NextTokens", "NextTokensMany", "Spans", "Places"),
@@ -86,7 +86,7 @@ CLASSES = {
     "Agreement": "ngramdb.lm.agreement",
     "Draft": "ngramdb.lm.generation",
 }
-#: Of those that no protocol of Python's takes apart.
+#: The attributes of classes that no Python protocol takes apart.
 _ATTRIBUTES = {
     "Scores": (
         "prob",
@@ -101,12 +101,12 @@ _ATTRIBUTES = {
     "DocumentScores": ("all", "offsets"),
 }
 _PLAIN = frozenset({int, str})
-#: Arrays of little-endian numbers; nothing else is made of what a stranger sends.
+#: Arrays of little-endian numbers; no other type is made of untrusted data.
 _DTYPE = re.compile(r"[<|][iuf][1248]|\|b1")
 
 
 def sent(value: Any) -> Any:
-    """A value as JSON has it. Raises NotSupportedError for one that cannot be sent."""
+    """Return a value as JSON. Raises NotSupportedError for one that cannot be sent."""
     if type(value) is list and _PLAIN.issuperset(map(type, value)):
         return value
     parts = _parts(value)
@@ -140,12 +140,12 @@ def sent(value: Any) -> Any:
 
 
 def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> Any:
-    """The value of what `sent` made; `corpus_named` is given where it is an argument, not an answer.
+    """Restore the value that `sent` converted; `corpus_named` is passed for arguments, not answers.
 
     Raises
     ------
     InvalidArgument
-        It is nothing that is sent.
+        The value was not made by `sent`.
     """
     if isinstance(value, list):
         if _PLAIN.issuperset(map(type, value)):  # n-grams, by the million
@@ -177,12 +177,12 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise
-        raise InvalidArgument(f"what was sent is no {kind}: {error}") from error
+        raise InvalidArgument(f"the object sent is not a valid {kind}: {error}") from error
     raise InvalidArgument(f"nothing is sent as an object of kind {kind!r}")
 
 
 def _parts(value: Any) -> tuple[Any, ...] | None:
-    """What an answer is made of; None for what is no answer of ours."""
+    """Return the parts of an answer; None for any other object."""
     name = type(value).__name__
     if CLASSES.get(name) != type(value).__module__:
         return None
@@ -211,5 +211,5 @@ def _received_array(dtype: str, text: str) -> np.ndarray[Any, Any]:
     try:
         found: np.ndarray[Any, Any] = np.frombuffer(base64.b64decode(text, validate=True), np.dtype(dtype))
     except binascii.Error as error:
-        raise InvalidArgument(f"the numbers of an array are no base64: {error}") from error
+        raise InvalidArgument(f"the numbers of an array are not valid base64: {error}") from error
     return found.astype(found.dtype.newbyteorder("="))  # a copy, which may be written to

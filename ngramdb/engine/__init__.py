@@ -1,11 +1,10 @@
-"""The database: numbered, immutable versions of a set of files, and what makes the next one.
+"""The database: numbered, immutable versions of a set of files, and the changes that make new ones.
 
-`storage/`: `store` (open, read, begin), `transaction` (the commit), `manifest` (the content of a version),
-`lock`, `orphans`, and `directory/`: real, in memory, failing on purpose, and remote, an object store with a
-cache of its blocks. `corpus/`: `view` (one corpus at one version), `algebra` (several with signs as one
-view), `slice` (some documents as one), `sentences` (its
-sentences as one), `waiting` (segments that lie elsewhere), `attached` (other programs'
-indexes). `changes/`: `change` (the context of all), `writer` (loads), `joining` (parts that were built
-elsewhere), `deletion`, `compaction` with its `policy`, `far_indexing`, `restoring`, `combining`, `audit`
-(records of removals).
+`storage/`: the files: `store` (open, read, begin), `transaction` (commit), `manifest` (the content of a
+version), `lock`, and `directory/`: on disk, in memory, failing on purpose, and in an object store with a
+block cache. `corpus/`: `view` (one corpus at one version), `algebra` (a sum or difference of corpora as one),
+`slice` (some documents as a corpus), `sentences` (its sentences as a corpus), `memory_residency`, `grouped`
+(segments on other machines), `attached` (other programs' indexes). `changes/`: `change` (the context of all
+changes), `writer` (loads), `commit_build` (parts that were built elsewhere), `deletion`, `compaction` with
+its `policy`, `combining`, `copying`, `keeping`, `audit` (records of removals).
 """

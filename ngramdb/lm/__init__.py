@@ -6,11 +6,11 @@ A model is described by a `ModelSpec` (`NGram`, `InfGram`, `Backoff`, `KneserNey
     model = make(KneserNey(order=5), view, analyze(view))
     model.prob(context, token).prob
 
-No training run and no table of n-grams: probabilities come from the index when they are asked for. What has
-to be known beforehand are a few counts of counts, `analyze`. A document is a sentence here: it begins with
+There is no training run and no table of n-grams: probabilities are computed from the index on demand. Only
+a few counts of counts must be known ahead of time, `analyze`. Here a document is a sentence: it begins with
 `<s>` and ends with `</s>` (the ids BEGIN and END).
 
-The names are in `__init__.pyi`; each is imported at its first use: a description of a model needs no kernels.
+The names are in `__init__.pyi`; each is imported on first use: a description of a model needs no kernels.
 """
 
 from ngramdb.lazy import attach_stub

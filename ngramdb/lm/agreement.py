@@ -1,7 +1,7 @@
-"""Agreement: how often a model gives the next token of human text more than half of its probability.
+"""Agreement: how often a model assigns the next token of human text more than half of its probability.
 
 Source: Liu et al. 2024 (infini-gram), section 4: token-wise agreement, by effective n; sparse ∞-gram
-estimates apart.
+estimates are reported separately.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import Integers, shown_arrays
 
-# A token agrees when its probability is above this: it is then the most probable one.
+# A token agrees if its probability is above this: it is then the most probable one.
 AGREES_ABOVE = 0.5
 
 
@@ -30,9 +30,9 @@ class Agreement:
     """Agreement by effective n. Entry i of every array is effective n = i + 1.
 
     n_tokens : (m,) int64, tokens predicted with that effective n: the histogram
-    n_agreeing : (m,) int64, those that the model gave more than one half
-    n_sparse, n_sparse_agreeing : the same of estimates whose context has one continuation only
-    share, sparse_share : of all tokens, and of those with a sparse estimate, the part that agrees
+    n_agreeing : (m,) int64, those to which the model assigned more than one half
+    n_sparse, n_sparse_agreeing : the same for estimates whose context has a single continuation
+    share, sparse_share : the agreeing fraction of all tokens, and of those with a sparse estimate
     """
 
     n_tokens: Integers
@@ -59,17 +59,17 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """Of all tokens, those that agree."""
+        """The agreeing fraction of all tokens."""
         return _share(self.n_agreeing.sum(), self.n_tokens.sum())
 
     @property
     def sparse_share(self) -> float:
-        """Of the tokens with a sparse estimate, those that agree."""
+        """The agreeing fraction of the tokens with a sparse estimate."""
         return _share(self.n_sparse_agreeing.sum(), self.n_sparse.sum())
 
     @property
     def by_effective_n(self) -> NDArray[np.float64]:
-        """(m,) float64, NaN where no token has that effective n."""
+        """The agreeing fraction for each effective n: (m,) float64, NaN if no token has that effective n."""
         with np.errstate(invalid="ignore"):
             return self.n_agreeing / self.n_tokens
 
@@ -83,7 +83,7 @@ def measure_agreement(
     skip: int = 0,
     progress: Progress | None = None,
 ) -> Agreement:
-    """Token-wise agreement of a model with documents of token ids.
+    """Measure the token-wise agreement of a model with documents of token ids.
 
     Tokens without an answer (n-gram models after an unseen context) do not agree. The n-gram model of the
     paper is InfGram(order=n), which backs off to shorter contexts, so that its effective n varies up to n.
@@ -137,7 +137,7 @@ def _share(part: np.int64, whole: np.int64) -> float:
 
 
 def _middle(histogram: Integers) -> tuple[float, float]:
-    """Mean and median of effective n."""
+    """Return mean and median of effective n."""
     total = int(histogram.sum())
     if total == 0:
         return float("nan"), float("nan")
@@ -148,10 +148,10 @@ def _middle(histogram: Integers) -> tuple[float, float]:
     return float((values * histogram).sum() / total), float(low + high) / 2
 
 
-# ---- The figure of agreement with a text, as Liu et al. 2024 (figures 4 and 5) draw it. Needs matplotlib.
+# ---- The figure of agreement with a text, as in Liu et al. 2024 (figures 4 and 5). Needs matplotlib.
 
 
-# Above this effective n there is one bar for all: long verbatim passages would make the axis a desert.
+# Above this effective n there is one bar for all: long verbatim passages would leave the axis mostly empty.
 LAST_BAR = 32
 # Inches.
 PANEL_WIDTH, HEIGHT = 4.0, 3.2
@@ -159,23 +159,23 @@ LIGHT, DARK, LINE = "#c9d6e8", "#33578a", "#b5482a"
 
 
 def draw_agreement(panels: Mapping[str, Agreement], path: str, *, sparse: str = "sparse") -> None:
-    """Draw a panel for each model, and one for the sparse estimates of the last, into a file.
+    """Draw a panel per model, and one for the sparse estimates of the last, to a file.
 
-    Bars are tokens by effective n, the dark part of a bar those that agree; the line is their share.
+    Bars are tokens by effective n, the dark part of a bar the agreeing ones; the line is their share.
 
     Parameters
     ----------
     panels : the result of `measure_agreement` by the model's name
-    path : the file; its ending chooses PNG, SVG or PDF
+    path : the file; its suffix selects PNG, SVG or PDF
     sparse : the title of the panel of sparse estimates
 
     Raises
     ------
     InvalidArgument
-        No panel, an ending that matplotlib does not know, or matplotlib is not installed.
+        No panel, a suffix that matplotlib does not support, or matplotlib is not installed.
     """
     if not panels:
-        raise InvalidArgument("a figure of agreement has at least one model")
+        raise InvalidArgument("a figure of agreement needs at least one model")
     try:
         figures = import_module("matplotlib.figure")
     except ImportError as error:
@@ -195,7 +195,7 @@ def draw_agreement(panels: Mapping[str, Agreement], path: str, *, sparse: str = 
 
 
 def _binned(histogram: Integers) -> Integers:
-    """The histogram up to LAST_BAR; its last bar is of all from there on."""
+    """Return the histogram up to LAST_BAR; its last bar includes all from there on."""
     if len(histogram) <= LAST_BAR:
         return histogram
     return np.append(histogram[: LAST_BAR - 1], histogram[LAST_BAR - 1 :].sum())

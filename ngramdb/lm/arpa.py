@@ -1,8 +1,8 @@
-"""Writing a Kneser-Ney model as an ARPA file, which other programs load.
+"""Writing a Kneser-Ney model as an ARPA file, which other programs can load.
 
 Every n-gram of up to `order` tokens is listed with log10 of its interpolated probability and of its backoff
-weight, as Heafield et al. 2013, section 3.4, have them: since the probabilities are interpolated already,
-backing off means to multiply by the weight of the context.
+weight, as in Heafield et al. 2013, section 3.4: since the probabilities are already interpolated,
+backing off means multiplying by the weight of the context.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ngramdb.lm.values import Floats, Integers
 
 # n-grams whose words are looked up together.
 BATCH = 1 << 16
-# Bytes of lines that are written together, and at most a line more.
+# Bytes of lines that are written together, give or take a line.
 PIECE_BYTES = 1 << 20
 
 # Digits after the point of a logarithm: programs keep them as 32-bit floats, which have fewer.
 DIGITS = 8
 
-# Stands for a blank in a token.
+# Replaces a blank in a token.
 BLANK = "▁"
 
-# Words of such a file that are no tokens.
+# Words of such a file that are not tokens.
 SPECIAL = ("</s>", "<s>", "<unk>", "<UNK>")
 
 _WHITE_SPACE = re.compile(r"\s")
@@ -61,12 +61,12 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
 
     Notes
     -----
-    Cost: about half a microsecond and 25 bytes of memory per n-gram. Each order is written, a piece at a
-    time, as soon as its backoff weights are known, and most of its memory is released then.
+    Cost: about half a microsecond and 25 bytes of memory per n-gram. Each order is written in pieces
+    as soon as its backoff weights are known, and most of its memory is released then.
     """
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:
-        raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {spec}")
+        raise InvalidArgument(f"an ARPA file needs a Kneser-Ney model with an order from 2 on, not {spec}")
     types = model.index.types()[0].tolist()
     arpa_words = ArpaWords([*names_of(types, list(map(words, types))), "</s>", "<s>"])
     levels = levels_of(model, spec.order)
@@ -86,10 +86,10 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
 
 
 def name_of(token: int, text: str, taken: Container[str]) -> str:
-    r"""What a token is called in an ARPA file, whose words have no white space and differ from each other.
+    r"""Return the name of a token in an ARPA file, whose words have no white space and are all different.
 
     A blank becomes `▁` (as in the vocabularies of SentencePiece), other white space `\u000a`. A token without
-    text, or whose name is taken, is called by its id: `id:17`.
+    text, or whose name is taken, is named by its id: `id:17`.
     """
     name = _WHITE_SPACE.sub(lambda found: BLANK if found[0] == " " else f"\\u{ord(found[0]):04x}", text)
     if not name or name in taken:
@@ -117,13 +117,13 @@ def names_of(tokens: Sequence[int], texts: Sequence[str]) -> list[str]:
 
 
 def check_order(order: Any) -> None:
-    """Raise InvalidArgument when an ARPA file cannot be of that order."""
+    """Raise InvalidArgument unless an ARPA file can have this order."""
     if not is_whole(order) or order < 2:
-        raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {order!r}")
+        raise InvalidArgument(f"an ARPA file needs a Kneser-Ney model with an order from 2 on, not {order!r}")
 
 
 def _lines(levels: list[Level], words: ArpaWords, *, is_top: bool) -> Iterator[str]:
-    """The lines of the last level, about PIECE_BYTES at a time."""
+    """Yield the lines of the last level, about PIECE_BYTES at a time."""
     level = levels[-1]
     for start in range(0, len(level), BATCH):
         batch = slice(start, min(start + BATCH, len(level)))
@@ -137,7 +137,7 @@ def _lines(levels: list[Level], words: ArpaWords, *, is_top: bool) -> Iterator[s
 
 
 def _codes(levels: list[Level], batch: slice) -> Integers:
-    """The tokens of k n-grams of the last level: (n, k), first tokens first."""
+    """Return the tokens of k n-grams of the last level: (n, k), first tokens first."""
     numbers: NDArray[Any] = np.arange(batch.start, batch.stop)
     codes = np.empty((len(levels), len(numbers)), dtype=np.int64)
     for row, level in zip(codes[::-1], reversed(levels), strict=True):
@@ -147,6 +147,6 @@ def _codes(levels: list[Level], batch: slice) -> Integers:
 
 
 def _logs(values: Floats) -> Floats:
-    """Logarithms to base 10, rounded, and 0.0 in place of -0.0."""
+    """Return logarithms to base 10, rounded, with 0.0 in place of -0.0."""
     logs: Floats = np.log10(values).round(DIGITS) + 0.0
     return logs

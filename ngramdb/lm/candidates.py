@@ -1,8 +1,8 @@
-"""The most probable next tokens, without going through the vocabulary.
+"""The most probable next tokens, without a pass over the vocabulary.
 
 Under Kneser-Ney and stupid backoff every token may come next. But after a context only those that follow some
-suffix of it have probabilities of their own; all others keep the order that they have without context, which
-is sorted once for a model. So the most probable ones are among the former and the first of the latter.
+suffix of it have specific probabilities; all others keep the order that they have without context, which
+is sorted once per model. So the most probable tokens are among the former and the first of the latter.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from ngramdb.caching import cached_property
 from ngramdb.lm.values import END, Floats, Integers
 
-# Tokens of a nucleus beyond those that are needed: sums in another order are rounded otherwise.
+# Spare tokens of a nucleus: sums in a different order are rounded differently.
 SPARE = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All tokens that may come, END among them, in the order of a model's distributions.
+    """All tokens that may come next, including END, in the order of a model's distributions.
 
-    alone : what each has without context, a probability or a count
-    least : no probability above 0 is below it
+    alone : the value of each without context, a probability or a count
+    least : no positive probability is below it
     """
 
     ids: Integers
@@ -32,33 +32,33 @@ class Vocabulary:
 
     @cached_property
     def end(self) -> int:
-        """END's place."""
+        """The place of END."""
         return int(np.flatnonzero(self.ids == END)[0])
 
     @cached_property
     def order(self) -> Integers:
-        """The places, the most probable first, of equals the first one."""
+        """The places, the most probable first; among equals the first one."""
         return np.argsort(-self.alone, kind="stable")
 
     @cached_property
     def ranks(self) -> Integers:
-        """Where each place stands in that order."""
+        """The rank of each place in that order."""
         ranks = np.empty(len(self.order), dtype=np.int64)
         ranks[self.order] = np.arange(len(self.order))
         return ranks
 
     @cached_property
     def sums(self) -> Floats:
-        """What the first tokens in that order have together: of none, of one, …, of all."""
+        """Sums over the first tokens in that order: over none, one, …, all."""
         return np.append(0.0, np.cumsum(self.alone[self.order]))
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The next token of a context.
+    """The distribution of the next token after a context.
 
     Places (k,) of tokens in the vocabulary, ascending, with their probabilities; any other token has `rest`
-    times what it has alone.
+    times its value in `alone`.
     """
 
     vocabulary: Vocabulary
@@ -73,13 +73,13 @@ class Shares:
         return float(self.probs.sum() + self.rest * others)
 
     def all(self) -> Floats:
-        """The probability of every token of the vocabulary."""
+        """Return the probability of every token of the vocabulary."""
         probs = self._others(slice(None))
         probs[self.places] = self.probs
         return probs
 
     def wanted(self, k: int | None, share: float) -> tuple[Integers, Floats]:
-        """The k most probable, or a nucleus, or where neither is asked for all with probabilities above 0."""
+        """Return the k most probable, or a nucleus, or by default all with positive probabilities."""
         if k is None and share < 1.0:
             k = self.size_of_nucleus(share)
         if k is not None and k < len(self.vocabulary.ids):
@@ -89,9 +89,9 @@ class Shares:
         return self.vocabulary.ids[possible], probs[possible]
 
     def top(self, k: int) -> tuple[Integers, Floats]:
-        """Tokens with probabilities above 0, in the vocabulary's order: the k most probable, and END.
+        """Return tokens with positive probabilities, in the vocabulary's order: the k most probable, and END.
 
-        Of equals the first count.
+        Among equals the first ones count.
         """
         vocabulary = self.vocabulary
         first = vocabulary.order[: k + len(self.places)]
@@ -111,10 +111,10 @@ class Shares:
         return vocabulary.ids[places[ascending]], probs[ascending]
 
     def size_of_nucleus(self, share: float) -> int:
-        """How many of the most probable tokens are needed, or a few more, to have that share of the total.
+        """Return how many of the most probable tokens suffice for that share of the total, or a few more.
 
-        By halving: how far to go in the order of the tokens that are not listed, listed ones that are as
-        probable taken with them.
+        By bisection: how far to go in the order of the tokens that are not listed, including listed ones that
+        are as probable.
         """
         vocabulary = self.vocabulary
         probs = np.sort(self.probs)
@@ -149,7 +149,7 @@ class Shares:
 
 
 def _greatest(probs: Floats, places: Integers, k: int) -> Integers:
-    """Where the k greatest are, of equals those of the first places."""
+    """Return the places of the k greatest; among equals the first places."""
     least = np.partition(probs, len(probs) - k)[len(probs) - k]
     above = np.flatnonzero(probs > least)
     equal = np.flatnonzero(probs == least)

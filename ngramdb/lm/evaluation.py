@@ -17,36 +17,36 @@ from ngramdb.lm.values import BEGIN, END, Floats, Integers, Measure, Scores, sho
 # Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
 BATCH_TOKENS = 1 << 16
 
-# The note where scores take the place of probabilities.
+# The note for models whose scores are not probabilities.
 NO_DISTRIBUTION = (
     "stupid backoff gives scores, not probabilities: they do not sum to 1, "
     "and this is not the perplexity of a distribution"
 )
 
-# Told how many documents and tokens are done.
+# Called with the numbers of documents and tokens that are done.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perplexity:
-    """How well a model predicts documents.
+    """The quality of a model's predictions of documents.
 
-    Perplexities are exp of the mean negative log-probability of a token, as `ngramdb.lm.values` defines
-    them for all faces.
+    Perplexities are exp of the mean negative log-probability per token, as `ngramdb.lm.values` defines
+    them for all interfaces.
 
-    perplexity : of all tokens with an answer, unknown words and `</s>` included; infinite when one has
+    perplexity : over all tokens with an answer, including unknown words and `</s>`; infinite if one has
     probability 0
-    perplexity_known : unknown words left out
-    perplexity_nonzero : tokens of probability 0 left out
+    perplexity_known : without unknown words
+    perplexity_nonzero : without tokens of probability 0
     logprob : the sum of natural logarithms over the tokens with an answer
     n_tokens, n_unknown : tokens that were scored, and how many of them do not occur in the corpus
-    n_unanswered : tokens without an answer (n-gram models after an unseen context), in no other number
+    n_unanswered : tokens without an answer (n-gram models after an unseen context), not counted elsewhere
     n_zero : tokens of probability 0
     per_document : (n,) float64, as `perplexity`
     document_lengths : (n,) int64, tokens with an answer
-    seconds : what scoring took
+    seconds : the time that scoring took
     is_probability : False for scores of stupid backoff, whose "perplexity" cannot be compared with a model's
-    n_bytes, n_characters : of the documents' texts in UTF-8; None where some were token ids without a text
+    n_bytes, n_characters : sizes of the documents' texts in UTF-8; None if some were token ids without a text
     """
 
     perplexity: float
@@ -74,12 +74,12 @@ class Perplexity:
 
     @property
     def bits_per_byte(self) -> float | None:
-        """The information of the text, by its bytes: comparable between tokenizers. None without texts."""
+        """The information of the text per byte: comparable between tokenizers. None without texts."""
         return self._bits_per(self.n_bytes)
 
     @property
     def bits_per_character(self) -> float | None:
-        """The same by its characters."""
+        """The information of the text per character. None without texts."""
         return self._bits_per(self.n_characters)
 
     def _bits_per(self, n: int | None) -> float | None:
@@ -87,7 +87,7 @@ class Perplexity:
 
     @property
     def note(self) -> str | None:
-        """A remark on the numbers for their reader, or None."""
+        """A remark on the numbers for the reader, or None."""
         return None if self.is_probability else NO_DISTRIBUTION
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ def perplexity(
     document: bool = True,
     progress: Progress | None = None,
 ) -> Perplexity:
-    """The perplexity of documents under a model, with out-of-vocabulary tokens and without.
+    """Compute the perplexity of documents under a model, with out-of-vocabulary tokens and without.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class _Tally:
 
 
 class ScoredBatch(NamedTuple):
-    """Documents that were scored: document i has the entries from bounds[i] on."""
+    """Documents that were scored: the entries of document i begin at bounds[i]."""
 
     tokens: Integers
     scores: Scores
@@ -206,9 +206,9 @@ class ScoredBatch(NamedTuple):
 
 
 def score_batch(model: LanguageModel, documents: list[Integers], *, document: bool) -> ScoredBatch:
-    """The scores of what is predicted.
+    """Score the predicted tokens of documents.
 
-    `document` adds the `</s>` of each document, unless the separator at its end is that already.
+    `document` adds the `</s>` of each document, unless the separator at its end is one already.
     """
     flat, offsets = pack(documents)
     started = time.perf_counter()
@@ -229,7 +229,7 @@ def score_batch(model: LanguageModel, documents: list[Integers], *, document: bo
 
 
 def batches_of(documents: Iterable[ArrayLike]) -> Iterator[list[Integers]]:
-    """Documents in lists of about BATCH_TOKENS tokens."""
+    """Yield documents in lists of about BATCH_TOKENS tokens."""
     batch: list[Integers] = []
     n_tokens = 0
     for document in documents:
@@ -243,11 +243,11 @@ def batches_of(documents: Iterable[ArrayLike]) -> Iterator[list[Integers]]:
         yield batch
 
 
-# ---- What an unknown word is: the one definition, for SCORE's `<unk>`, perplexities and their commands.
+# ---- Unknown words: the one definition, for SCORE's `<unk>`, perplexities and their commands.
 
 
 def are_known(tokens: Integers, types: Integers, separator: int | None) -> NDArray[np.bool_]:
-    """Whether each token is known: one of `types` (ascending), or a border of sentences. (n,) bool."""
+    """Return True for each known token: one of `types` (ascending), or a sentence boundary. (n,) bool."""
     borders = [END, BEGIN] if separator is None else [END, BEGIN, separator]
     places = np.searchsorted(types, tokens)
     found = places < len(types)
@@ -257,7 +257,7 @@ def are_known(tokens: Integers, types: Integers, separator: int | None) -> NDArr
 
 
 def types_among(tokens: Integers, index: Any) -> Integers:
-    """Those of the tokens that occur in an index, ascending. Cost: a count per different token."""
+    """Return the tokens that occur in an index, ascending. Cost: one count per different token."""
     types = np.unique(tokens[tokens >= 0])
     occurring: Integers = types[index.count_many(types, np.arange(len(types) + 1)) > 0]
     return occurring

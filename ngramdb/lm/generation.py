@@ -1,10 +1,10 @@
 """Generating text: greedily, by sampling, by beam search and diverse beam search, with any model.
 
-A model without an answer after the whole context continues with shorter suffixes, down to none, so that there
+If a model has no answer after the whole context, shorter suffixes are tried, down to none, so that there
 is always a next token; generation stops at a document's end, or after the given number of tokens.
 
 Sources: nucleus sampling: Holtzman et al. 2020, section 3.1. Diverse beam search with the Hamming penalty,
-one beam a group: Vijayakumar et al. 2018, section 4.
+one beam per group: Vijayakumar et al. 2018, section 4.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ngramdb.lm.models import LanguageModel, SharingModel, after_last_border, as
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers, shown_arrays
 
-# Default number of beams: that of the report that the diverse search is from.
+# Default number of beams: that of the paper on diverse search.
 BEAMS = 5
 
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable token each time; the smaller id among equals."""
+    """The most probable token at each step; the smaller id among equals."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Drawing at random. temperature: below 1 sharper, above 1 flatter.
+    """Random sampling. temperature: below 1 sharper, above 1 flatter.
 
-    Top_k, top_p: from so many of the most probable tokens, or from as few of them as have that much
+    top_k, top_p: from this many of the most probable tokens, or from as few of them as have this
     probability together.
     """
 
@@ -58,7 +58,7 @@ class Sampling:
 
     @property
     def is_plain(self) -> bool:
-        """Whether tokens are drawn by their probabilities as they are."""
+        """True if tokens are drawn by their unmodified probabilities."""
         return self.temperature == 1.0 and self.top_k is None and self.top_p in (None, 1.0)
 
 
@@ -66,7 +66,7 @@ class Sampling:
 class Search:
     """Beam search.
 
-    `diversity` is what a token costs that an earlier beam took at the same place, in natural logarithms.
+    `diversity` is the cost of a token that an earlier beam chose at the same place, in natural logarithms.
     """
 
     beams: int = BEAMS
@@ -83,7 +83,7 @@ Method = Greedy | Sampling | Search
 
 
 class Wanted(NamedTuple):
-    """Which tokens a method chooses from: the `top` most probable, or as few of them as have a `share`."""
+    """The tokens a method chooses from: the `top` most probable, or as few of them as have a `share`."""
 
     top: int | None = None
     share: float = 1.0
@@ -94,7 +94,7 @@ ALL = Wanted()
 
 @dataclass(frozen=True)
 class Continuation:
-    """Tokens after a context, and the natural logarithm of their probability, that of `</s>` included."""
+    """Tokens after a context, and the natural logarithm of their probability, including that of `</s>`."""
 
     ids: tuple[int, ...]
     logprob: float
@@ -114,7 +114,7 @@ class Generator:
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
-        # Beams and repeated samples come to the same context again and again.
+        # Beams and repeated samples reach the same context again and again.
         self._candidates = lru_cache(maxsize=64)(self._candidates_after)
 
     def generate(
@@ -157,12 +157,12 @@ class Generator:
     ) -> Iterator[tuple[int, float]]:
         """Yield the tokens of one continuation with their log-probabilities, as they are chosen.
 
-        The tokens are those of `generate` with n_return=1, followed by END if it has ended. The result of a
-        search is known at its end only, and is then yielded at once.
+        The tokens are those of `generate` with n_return=1, followed by END if the text ended. The result of a
+        search is known only at its end, and is then yielded at once.
 
         Parameters
         ----------
-        context, n, method, seed : as `generate` takes them
+        context, n, method, seed : as in `generate`
         """
         if isinstance(method, Search):
             best = self.generate(context, n, method)[0]
@@ -261,10 +261,10 @@ class Generator:
     # ---- what may come next ----
 
     def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
-        """Tokens that may come next, each with a probability above 0.
+        """Return tokens that may come next, each with a positive probability.
 
-        At least those that are wanted, by themselves or out of all. Those of all sum to 1, and to less where
-        an n-gram model leaves out tokens that are not frequent enough. None where no token is.
+        At least the wanted ones, alone or among all. The probabilities of all sum to 1, or to less if
+        an n-gram model leaves out tokens that are not frequent enough. Empty if no token is.
         """
         if isinstance(self.model, SharingModel):
             shares = self.model.shares(context)
@@ -273,7 +273,7 @@ class Generator:
         return self._relative(context)
 
     def _relative(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
-        """After the longest suffix of the context that a token follows often enough for an n-gram model."""
+        """Return tokens after the longest suffix that a token follows often enough for an n-gram model."""
         spec = self.model.spec
         while True:
             ids, counts, context_count, length = self.model.continuations(context)
@@ -291,7 +291,7 @@ def _wanted(method: Method) -> Wanted:
     if not isinstance(method, Sampling):
         return ALL
     if method.top_k is not None:
-        return Wanted(method.top_k + 1)  # with one more they are known to be a part of all
+        return Wanted(method.top_k + 1)  # one more shows that they are not all
     if method.top_p is not None and method.temperature == 1.0:
         return Wanted(share=method.top_p)
     return ALL
@@ -302,7 +302,7 @@ def _random(seed: int | None, number: int) -> np.random.Generator:
 
 
 def _drawn(sampler: Sampler, n: int, random: np.random.Generator) -> Iterator[tuple[int, float]]:
-    """Tokens with logarithmic probabilities, without making a distribution for each."""
+    """Yield tokens with log-probabilities, without computing a distribution for each."""
     for _ in range(n):
         interrupts.check()
         token, prob = sampler.next(int(random.integers(2**63)))
@@ -321,7 +321,7 @@ def _drawn(sampler: Sampler, n: int, random: np.random.Generator) -> Iterator[tu
 
 
 def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
-    """The place of a token drawn."""
+    """Return the place of a randomly drawn token."""
     if not isinstance(method, Sampling):
         raise TypeError(f"{method!r} does not draw")
     weights = (
@@ -336,7 +336,7 @@ def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
     if method.top_p is not None and method.top_p < 1.0:
         order = np.argsort(-weights, kind="stable")
         reached = np.cumsum(weights[order])
-        # Of all tokens, whose probabilities sum to 1, the most probable may be here alone.
+        # If the probabilities are those of all tokens, they sum to 1, although only the first may be here.
         total = 1.0 if _wanted(method).share < 1.0 else reached[-1]
         n_kept = int(np.searchsorted(reached, method.top_p * total)) + 1
         order = order[:n_kept]
@@ -348,13 +348,13 @@ def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
     return drawn if places is None else int(places[drawn])
 
 
-# ---- Speculative decoding: continuations drafted from the corpus, for a larger model to check.
+# ---- Speculative decoding: continuations drafted from the corpus, for a larger model to verify.
 
 
 class Draft(NamedTuple):
     """A continuation: ids (k,) int64.
 
-    Probs (k,) float64, each token's share; effective_n (k,), the length of the n-grams after them.
+    probs (k,) float64, each token's share; effective_n (k,), the length of the n-grams after them.
 
     `confidence` is the probability of the whole draft.
     """
@@ -372,9 +372,9 @@ class Draft(NamedTuple):
 
 
 def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float = 0.0) -> Draft:
-    """The most frequent continuation after the longest suffix of the context that occurs, token by token.
+    """Draft the most frequent continuation of the longest suffix of the context that occurs, token by token.
 
-    Of successors with the same count, the smallest id is taken.
+    The smallest id is chosen among successors with the same count.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float
         drafted.append(int(tokens[best]))
         probs.append(prob)
         lengths.append(length + 1)
-        # A suffix that occurs with the token occurs without it.
+        # A suffix that occurs with the token also occurs without it.
         ids = [*(ids if begins else ids[len(ids) - length :]), drafted[-1]]
     return Draft(
         np.array(drafted, dtype=np.int64),

@@ -1,8 +1,8 @@
 """Mixing a corpus model with a neural one: λ · P_corpus + (1 - λ) · P_neural, tuned on validation data.
 
 Source: Liu et al. 2024 (infini-gram), section 5: one λ for sparse estimates and another for the others; the
-relative improvement is the part of the perplexity above 1 that goes away, (1 - PPL_mixed / PPL_neural) / (1
-- 1 / PPL_neural).
+relative improvement is the fraction of the perplexity above 1 that disappears, (1 - PPL_mixed / PPL_neural) /
+(1 - 1 / PPL_neural).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ngramdb.lm.values import Floats, Scores
 # Steps of bisection: λ is then known to better than 1e-9.
 BISECTIONS = 40
 
-# Trees of the forest, and how many tokens a leaf has at least.
+# Trees of the forest, and the least number of tokens per leaf.
 N_TREES = 100
 LEAF_TOKENS = 20
 
-# Groups of tokens, by what the forest predicts for them, each with a weight.
+# Groups of tokens by the forest's prediction, each with a weight.
 N_GROUPS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class ForestWeights:
-    """A random forest that predicts whether the corpus model is the better one; tokens are grouped by that.
+    """A random forest that predicts whether the corpus model is better; tokens are grouped by its prediction.
 
     bounds : (g - 1,) float64, ascending, between the groups
     weights : (g,) float64, λ of each group
@@ -42,7 +42,7 @@ class ForestWeights:
     weights: Floats
 
     def of(self, corpus: Scores) -> Floats:
-        """λ of every token: (n,) float64."""
+        """Return λ of every token: (n,) float64."""
         if len(corpus) == 0:
             return np.empty(0)
         groups = np.searchsorted(self.bounds, self.forest.predict(features(corpus)), side="right")
@@ -66,7 +66,7 @@ class Interpolation:
     forest: ForestWeights | None = None
 
     def weights(self, corpus: Scores) -> Floats:
-        """λ of every token: (n,) float64; 0 where the corpus model has no answer.
+        """Return λ of every token: (n,) float64; 0 if the corpus model has no answer.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Interpolation:
         return np.where(np.isnan(corpus.prob), 0.0, chosen)
 
     def mix(self, corpus: Scores, neural: ArrayLike) -> Floats:
-        """The mixture's probability of every token: (n,) float64.
+        """Return the mixture's probability of every token: (n,) float64.
 
         Parameters
         ----------
@@ -97,11 +97,11 @@ class Interpolation:
         return weight * np.nan_to_num(corpus.prob) + (1.0 - weight) * other
 
     def perplexity(self, corpus: Scores, neural: ArrayLike) -> float:
-        """The perplexity of the mixture: exp of the mean negative log-probability.
+        """Return the perplexity of the mixture: exp of the mean negative log-probability.
 
         Parameters
         ----------
-        corpus, neural : as `mix` takes them
+        corpus, neural : as in `mix`
         """
         return perplexity_of(self.mix(corpus, neural))
 
@@ -110,13 +110,13 @@ class Interpolation:
 def interpolate(
     corpus: Scores, neural: ArrayLike, *, per_token: bool = False, seed: int = 0
 ) -> Interpolation:
-    """The mixture with the least perplexity on validation tokens.
+    """Fit the mixture with the least perplexity on validation tokens.
 
     Parameters
     ----------
-    corpus : scores of the tokens under the corpus model (∞-gram, as a rule)
-    neural : (n,) probabilities that the neural model gives the same tokens
-    per_token : a weight for every token, by a random forest on effective n and counts (needs
+    corpus : scores of the tokens under the corpus model (usually ∞-gram)
+    neural : (n,) probabilities of the same tokens under the neural model
+    per_token : use a weight for every token, by a random forest on effective n and counts (needs
         scikit-learn)
 
     Raises
@@ -141,9 +141,9 @@ def interpolate(
 
 
 def best_weight(corpus: Floats, neural: Floats) -> float:
-    """The λ in [0, 1] with the greatest sum of log(λ · corpus + (1 - λ) · neural).
+    """Return the λ in [0, 1] with the greatest sum of log(λ · corpus + (1 - λ) · neural).
 
-    The sum is concave in λ: its slope is followed by bisection. 0 where there are no tokens.
+    The sum is concave in λ: its slope is bisected. 0 without tokens.
     """
 
     def slope(weight: float) -> float:
@@ -164,18 +164,18 @@ def best_weight(corpus: Floats, neural: Floats) -> float:
 
 
 def perplexity_of(probs: ArrayLike) -> float:
-    """Exponential of the mean negative logarithm; infinite when a probability is 0, NaN without any."""
+    """Return exp of the mean negative logarithm; infinite if a probability is 0, NaN without any."""
     values = np.asarray(probs, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return float(np.exp(-np.log(values).mean())) if values.size else float("nan")
 
 
 def relative_improvement(neural_perplexity: float, mixed_perplexity: float) -> float:
-    """The part of the possible improvement that was reached: 1 is a perplexity of 1.
+    """Return the fraction of the possible improvement that was reached: 1 is a perplexity of 1.
 
     Parameters
     ----------
-    neural_perplexity, mixed_perplexity : of the neural model alone, and of the mixture
+    neural_perplexity, mixed_perplexity : those of the neural model alone, and of the mixture
 
     Notes
     -----
@@ -187,7 +187,7 @@ def relative_improvement(neural_perplexity: float, mixed_perplexity: float) -> f
 def features(corpus: Scores) -> NDArray[np.float64]:
     """Return the features of each token's context, (n, 4) float64: its longest suffix, and sparsity.
 
-    None depends on the token itself: otherwise the mixture would not be a distribution.
+    No feature depends on the token itself: otherwise the mixture would not be a distribution.
     """
     return np.column_stack(
         [
@@ -216,7 +216,7 @@ def _forest(corpus: Scores, neural: Floats, answered: NDArray[np.bool_], seed: i
         n_estimators=N_TREES, min_samples_leaf=LEAF_TOKENS, oob_score=True, random_state=seed, n_jobs=1
     )
     forest.fit(features(corpus)[answered], (prob > other).astype(np.float64))
-    # What trees predict for tokens that they were not fitted on: what they will be like on a test text.
+    # Predictions of trees for tokens that they were not fitted on: they will be like this on a test text.
     said = forest.oob_prediction_
     bounds = np.unique(np.quantile(said, np.linspace(0, 1, N_GROUPS + 1)[1:-1]))
     groups = np.searchsorted(bounds, said, side="right")
@@ -228,7 +228,7 @@ def _check_distribution(corpus: Scores) -> None:
     if not corpus.is_probability:
         raise InvalidArgument(
             "a mixture needs probabilities, and stupid backoff gives scores that do not sum to 1; "
-            "take infgram or kneser_ney"
+            "use infgram or kneser_ney"
         )
 
 
@@ -237,5 +237,5 @@ def _probabilities(values: ArrayLike, n: int) -> Floats:
     if array.shape != (n,):
         raise InvalidArgument(f"{n} tokens were scored, but there are probabilities of shape {array.shape}")
     if array.size and not (array.min() >= 0.0 and array.max() <= 1.0 + 1e-6):
-        raise InvalidArgument("the neural model's values are no probabilities; take exp of logarithms first")
+        raise InvalidArgument("the neural model's values are not probabilities; take exp of logarithms first")
     return array

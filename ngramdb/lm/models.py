@@ -1,4 +1,4 @@
-"""Models over a corpus: a specification, an index, and statistics where the model needs them."""
+"""Models over a corpus: a specification, an index, and statistics if the model needs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_SCORE = float(np.finfo(np.float64).tiny)
 def make(
     spec: ModelSpec, view: View, statistics: Statistics | None = None, *, separator: int | None = None
 ) -> LanguageModel:
-    """The model over a corpus.
+    """Make the model over a corpus.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def make(
     Raises
     ------
     InvalidArgument
-        The statistics are those of another corpus or version, or of other sentences.
+        The statistics belong to another corpus or version, or to other sentences.
     """
     index = language_index(view, separator)
     if spec.kind == "kneser_ney":
@@ -55,7 +55,7 @@ def make(
 
 
 def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:
-    """Sequences of ids in a row, (m,) int64, and where each starts, (n + 1,) int64."""
+    """Concatenate sequences of ids: (m,) int64, and the start of each, (n + 1,) int64."""
     arrays = [as_ids(ids) for ids in sequences]
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(ids) for ids in arrays], out=offsets[1:])
@@ -63,7 +63,7 @@ def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:
 
 
 def as_ids(ids: ArrayLike) -> Integers:
-    """Token ids as a contiguous int64 array, UNKNOWN, END and BEGIN among them.
+    """Return token ids as a contiguous int64 array; UNKNOWN, END and BEGIN are allowed.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def as_ids(ids: ArrayLike) -> Integers:
 
 
 def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
-    """Return the context after its last END, BEGIN or separator, and whether it comes after `<s>` then."""
+    """Return the context after its last END, BEGIN or separator, and True if it then follows `<s>`."""
     is_border = (context == BEGIN) | (context == END)
     if separator is not None:
         is_border |= context == separator
@@ -93,25 +93,25 @@ class LanguageModel(ABC):
     In a model of sentences (`Corpus.language_model`) a document is a sentence.
     """
 
-    # Whether the kernel draws tokens without computing the distribution (lm_sampling.hpp).
+    # True if the kernel draws tokens without computing the distribution (lm_sampling.hpp).
     has_sampler: ClassVar[bool] = False
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, model: Any) -> None:
         self.spec = spec
         self.index = index
         self._model = model
-        # What answers batches, as the kernel's model does: others, where they share the work.
+        # Answers batches like the kernel's model, or divides them among other processes.
         self.batches = model
-        # A note by the model's maker, beside its own.
+        # An additional note by the model's creator.
         self.advice: str | None = None
 
     @property
     def note(self) -> str | None:
-        """A remark on the model's numbers for their reader, or None."""
+        """A remark on the model's numbers for the reader, or None."""
         return None
 
     def prob(self, context: ArrayLike, token: int) -> Probability:
-        """P(token | context), with its counts.
+        """Return P(token | context), with its counts.
 
         Parameters
         ----------
@@ -130,24 +130,24 @@ class LanguageModel(ABC):
         )
 
     def prob_many(self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike) -> Probabilities:
-        """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs.
+        """Return P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) for n pairs.
 
         Parameters
         ----------
         flat : the token ids of all contexts
-        offsets : (n + 1,), where each context begins in `flat`
+        offsets : (n + 1,), the start of each context in `flat`
         tokens : (n,) token ids
 
         Raises
         ------
         ValueError
-            Offsets that do not ascend, or arrays of different lengths.
+            Offsets do not ascend, or arrays differ in length.
         """
         found = self.scores_of(flat, offsets, tokens)
         return Probabilities(found.prob, found.count, found.context_count, found.effective_n, found.sparse)
 
     def scores_of(self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike) -> Scores:
-        """Return the probabilities of `prob_many` as scores, which `interpolate` takes."""
+        """Return the probabilities of `prob_many` as scores, for `interpolate`."""
         bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
         return self._scores(self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins))
@@ -159,13 +159,13 @@ class LanguageModel(ABC):
 
         Parameters
         ----------
-        flat, offsets : as `prob_many` takes them
+        flat, offsets : as in `prob_many`
         tokens : the token ids of all continuations
         token_offsets : (n + 1,), the start of each continuation in `tokens`
 
         Notes
         -----
-        Cost: one search for each context, and a step per token.
+        Cost: one search per context, and a step per token.
         """
         bounds = integers(token_offsets, "token_offsets")
         if (np.diff(bounds) == 1).all():
@@ -201,12 +201,12 @@ class LanguageModel(ABC):
         Parameters
         ----------
         flat : the token ids of all documents
-        offsets : (n + 1,), where each document begins in `flat`
-        document : as `score` takes it
+        offsets : (n + 1,), the start of each document in `flat`
+        document : as in `score`
 
         Notes
         -----
-        Cost: as `score`; from some thousand tokens on, free cores share the documents.
+        Cost: as `score`; from a few thousand tokens on, free cores share the documents.
         """
         return self._scores(self.batches.score(as_ids(flat), integers(offsets, "offsets"), document))
 
@@ -221,11 +221,11 @@ class LanguageModel(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotSupportedError(
             "a model reads its corpus's files and cannot be pickled; pickle the corpus and the model's "
-            "description (its spec), and ask the corpus for language_model(spec) there"
+            "description (its spec), and call language_model(spec) of the corpus there"
         )
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
-        """A sampler of the tokens after a context: `next(seed)` returns an id, or END, and its probability.
+        """Return a sampler of tokens for a context: `next(seed)` returns an id (or END) with its probability.
 
         None for models without one, whose tokens are drawn from their distributions. Out-of-vocabulary tokens
         are left out, and scores of stupid backoff are divided by their sum.
@@ -245,7 +245,7 @@ class LanguageModel(ABC):
 
     @bool_arguments.checked
     def state(self, *, document: bool = True) -> kernel.TextState:
-        """The beginning of a text (of a document), for decoders, which read texts token by token.
+        """Return the beginning of a text (of a document), for decoders, which read texts token by token.
 
         `state.read(token)` appends a token to its text, `state.read(origin, token)` one to that of another
         state. Both return the token's probability and effective n. States with equal `state.context` predict
@@ -262,7 +262,7 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def dist(self, context: ArrayLike) -> Distribution:
-        """The distribution of the next token, with the numbers of `prob` for each token.
+        """Return the distribution of the next token, with the numbers of `prob` for each token.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class LanguageModel(ABC):
     def successors(
         self, context: ArrayLike, longest: int | None = None
     ) -> tuple[Integers, Integers, int, int]:
-        """The successors of the longest suffix of a context that occurs often enough for the model.
+        """Return the successors of the longest suffix of a context that occurs often enough for the model.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class LanguageModel(ABC):
         return ids, counts, context_count, length
 
     def continuations(self, context: ArrayLike) -> tuple[Integers, Integers, int, int]:
-        """The successors, as `prob` has them: after no token, outside of sentences, ends are no tokens."""
+        """Return the successors, as in `prob`: after no token, outside of sentences, ends are not tokens."""
         array = as_ids(context)
         ids, counts, context_count, length = self.successors(array)
         if length == 0 and ids.size and ids[0] == END and not self._used(array)[1]:
@@ -304,9 +304,9 @@ class RelativeModel(LanguageModel):
         super().__init__(spec, index, kernel.Model(index, spec.kind, spec.limit, spec.min_count))
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Occurrences at a document's end are the id END.
+        """Return the distribution. Occurrences at a document's end have the id END.
 
-        Empty after a context that an n-gram model lacks seen.
+        Empty after a context that an n-gram model has not seen.
         """
         array = as_ids(context)
         ids, counts, context_count, length = self.continuations(array)
@@ -324,16 +324,16 @@ class RelativeModel(LanguageModel):
 
 
 class SharingModel(LanguageModel):
-    """Models that give every token a share after every context: Kneser-Ney and stupid backoff."""
+    """Models that assign every token a share after every context: Kneser-Ney and stupid backoff."""
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The tokens in the order of `dist`, UNKNOWN left out, with what they have without context."""
+        """The tokens in the order of `dist`, without UNKNOWN, with their values without context."""
         types, _ = self.index.types()
         return Vocabulary(np.append(types, END), self._model.unigrams())
 
     def shares(self, context: ArrayLike) -> Shares:
-        """The distribution, token by token only where they follow some suffix of the context.
+        """Return the distribution, listing only tokens that follow some suffix of the context.
 
         Cost: grows with the number of those, not with the vocabulary.
         """
@@ -343,7 +343,7 @@ class SharingModel(LanguageModel):
 class BackoffModel(SharingModel):
     """Stupid backoff: scores, not probabilities.
 
-    No score is 0: an unknown word has 0.4^100 for its share of the corpus, so that texts with unknown words
+    No score is 0: an unknown word has the share 0.4^100 of the corpus, so that texts with unknown words
     can be ranked.
     """
 
@@ -370,10 +370,10 @@ class BackoffModel(SharingModel):
         return Shares(self.vocabulary, (places + 1) % size, probs, rest)
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Every token that occurs (often enough), and END, with its score.
+        """Return every token that occurs (often enough), and END, with its score.
 
-        Unknown words have a score, too, but no entry: `prob` gives it. Cost: a pass over the types, and over
-        what follows the suffixes.
+        Unknown words have a score, too, but no entry: `prob` returns it. Cost: a pass over the types, and
+        over the successors of the suffixes.
         """
         scores = self.shares(context).all()
         _, _, context_count, longest = self.successors(context)
@@ -403,7 +403,7 @@ class KneserNeyModel(SharingModel):
             )
         except ValueError as error:
             raise InvalidArgument(
-                f"these are no statistics of the corpus: {error}; run ANALYZE again"
+                f"these are not statistics of the corpus: {error}; run ANALYZE again"
             ) from error
         super().__init__(spec, index, model)
         self.statistics = statistics
@@ -414,7 +414,7 @@ class KneserNeyModel(SharingModel):
         return ". ".join(note for note in notes if note) or None
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.
+        """Return every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.
 
         Cost: a pass over the types, and over the occurrences of the suffixes of the context.
         """

@@ -1,8 +1,8 @@
-"""Beside neural models: their probabilities of a text's tokens, and a corpus model in their generation.
+"""Use with neural models: their probabilities of a text's tokens, and a corpus model in their generation.
 
-Nothing here imports a neural library until a model of it is given; arrays of torch and of numpy will do
-alike. The neural model and the corpus must share their token ids (a corpus made with the model's
-tokenizer.json does).
+Nothing here imports a neural library until one of its models is passed; arrays of torch and of numpy are both
+accepted. The neural model and the corpus must share their token ids (as in a corpus made with the model's
+tokenizer.json).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from ngramdb.lm.interpolation import Interpolation
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.values import END, Distribution, Floats, Integers, Scores
 
-# Tokens that a neural model reads at a time, where its configuration does not limit them.
+# Tokens that a neural model reads at a time if its configuration does not limit them.
 WINDOW = 1024
 
-# Default weight of the corpus: small where the corpus has seen several continuations,
-# larger where it has seen one only. Liu et al. 2024, section 5.1, tune them; `interpolate` does, too.
+# Default weight of the corpus: small if the corpus has seen several continuations, larger if it has seen
+# only one. Liu et al. 2024, section 5.1, tune them; `interpolate` does, too.
 WEIGHT, SPARSE_WEIGHT = 0.2, 0.5
 
 
 def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int | None = None) -> Floats:
-    """What a causal model gives each token of a text after those before it: (n,) float64, for `interpolate`.
+    """Return a causal model's probability of each token given those before it: (n,) float64.
 
     Parameters
     ----------
-    causal : a causal language model as transformers has them: `causal(input_ids=tensor).logits`
+    causal : a causal language model as in transformers: `causal(input_ids=tensor).logits`
     ids : (n,) token ids
-    bos : the id that stands before a text's first token
+    bos : the id that precedes a text's first token
     window : most tokens that the model reads at a time; longer texts are read in windows that overlap by
-        half, so that every token but the first ones has half a window before it at least
+        half, so that every token but the first ones has at least half a window before it
 
     Raises
     ------
@@ -73,18 +73,18 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
 
 
 def _check_ids(ids: Integers, n_vocabulary: Any) -> None:
-    """Before the model meets them: its own error would not name the id, if there is one at all."""
+    """Raise for invalid ids before the model reads them: its own error, if any, would not name the id."""
     least, most = int(ids.min()), int(ids.max())
     if isinstance(n_vocabulary, int) and (least < 0 or most >= n_vocabulary):
         wrong = least if least < 0 else most
         raise InvalidArgument(
-            f"the model has {n_vocabulary:,} tokens, ids 0 to {n_vocabulary - 1}, and not {wrong}"
+            f"the model has {n_vocabulary:,} tokens, ids 0 to {n_vocabulary - 1}, but not {wrong}"
         )
 
 
 @contextmanager
 def _evaluating(causal: Any) -> Iterator[None]:
-    """A model that is still in training drops units at random: not while it is asked."""
+    """Switch the model to evaluation: in training it would drop units at random."""
     training = getattr(causal, "training", False) is True
     if training:
         causal.eval()
@@ -96,7 +96,7 @@ def _evaluating(causal: Any) -> Iterator[None]:
 
 
 def softmax(logits: ArrayLike) -> Floats:
-    """Probabilities of logits, along the last axis: float64."""
+    """Return probabilities of logits, along the last axis: float64."""
     values = np.asarray(logits, dtype=np.float64)
     powers = np.exp(values - values.max(axis=-1, keepdims=True))
     shares: Floats = powers / powers.sum(axis=-1, keepdims=True)
@@ -109,16 +109,16 @@ class CorpusLogits:
         processor = CorpusLogits(corpus.language_model("infgram"), eos=tokenizer.eos_token_id)
         model.generate(**inputs, logits_processor=LogitsProcessorList([processor]))
 
-    Every next-token distribution becomes λ · P_corpus + (1 - λ) · P_neural, in logarithms. Where the corpus
+    Every next-token distribution becomes λ · P_corpus + (1 - λ) · P_neural, in logarithms. If the corpus
     model has no answer, or puts all of its probability on ids that the neural model lacks, the scores stay
-    what they are.
+    unchanged.
 
     Parameters
     ----------
     model : over a corpus with the neural model's token ids
-    weights : what `interpolate` has tuned; without it fixed weights, larger for sparse estimates
-    eos : the id of the end of a document; without one, a document's end is not foreseen
-    prompt : ids of a prompt's beginning that are no text (as `<s>`), which contexts do not reach across
+    weights : the result of `interpolate`; by default fixed weights, larger for sparse estimates
+    eos : the id of the end of a document; without one, a document's end is never predicted
+    prompt : ids at a prompt's beginning that are not text (such as `<s>`), where contexts stop
 
     Source: Liu et al. 2024, section 5 (the mixture); the logits are logarithms of it.
     """
@@ -137,10 +137,10 @@ class CorpusLogits:
         self.prompt = prompt
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """The mixture's logarithms, for each row of (batch, length) ids and (batch, vocabulary) logits."""
+        """Return the mixture's logarithms for rows of (batch, length) ids and (batch, vocabulary) logits."""
         contexts, logits = _array(input_ids), _array(scores)
         mixed = np.stack([self._row(ids, row) for ids, row in zip(contexts, logits, strict=True)])
-        # A tensor comes back on the same device and of the same type.
+        # Return a tensor on the same device and of the same type.
         return scores.new_tensor(mixed) if hasattr(scores, "new_tensor") else mixed.astype(logits.dtype)
 
     def _row(self, ids: Any, logits: Any) -> Any:
@@ -153,12 +153,12 @@ class CorpusLogits:
         weight = float(self.weights.weights(_scores_of(distribution))[0])
         mixed = (1.0 - weight) * softmax(logits)
         mixed[tokens] += weight * probs / probs.sum()
-        mixed[np.isneginf(logits)] = 0.0  # what another processor has forbidden stays so
+        mixed[np.isneginf(logits)] = 0.0  # what another processor has excluded stays excluded
         with np.errstate(divide="ignore"):
             return np.log(mixed)
 
     def _places(self, distribution: Distribution, n_vocabulary: int) -> tuple[Integers, Floats]:
-        """Ids and probabilities, as far as the neural model has these tokens."""
+        """Return ids and probabilities of the tokens that the neural model has."""
         ids = distribution.ids
         if self.eos is not None:
             ids = np.where(ids == END, self.eos, ids)
@@ -167,7 +167,7 @@ class CorpusLogits:
 
 
 def _scores_of(distribution: Distribution) -> Scores:
-    """What weights go by, of a context whose next token is not known yet."""
+    """Return the features that weights need, for a context whose next token is not known yet."""
     one = np.ones(1)
     return Scores(
         one,
@@ -179,16 +179,16 @@ def _scores_of(distribution: Distribution) -> Scores:
 
 
 def _window_of(causal: Any) -> int:
-    """How many tokens the model reads at a time."""
+    """Return the number of tokens that the model reads at a time."""
     configuration = getattr(causal, "config", None)
     found = getattr(configuration, "max_position_embeddings", None)
     return found if isinstance(found, int) and found >= 2 else WINDOW
 
 
 def _array(values: Any) -> Any:
-    """A tensor's values as an array of numpy."""
+    """Return a tensor's values as a numpy array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         if hasattr(values, "float") and values.is_floating_point():
-            values = values.float()  # numpy has no bfloat16
+            values = values.float()  # numpy lacks bfloat16
     return np.asarray(values)

@@ -1,9 +1,9 @@
-"""Kneser-Ney probabilities of all n-grams of a corpus at once, from the short ones to the long ones.
+"""Kneser-Ney probabilities of all n-grams of a corpus at once, from short ones to long ones.
 
-An n-gram is known by its prefix, which is an (n - 1)-gram's number, and its last token. Its suffix, another
-one's number, has the probability that it is interpolated with; and how many n-grams share a suffix is that
-suffix's adjusted count. So each length takes a few passes over arrays, where a model that is asked for one
-n-gram after the other searches each of them, and all of their suffixes.
+An n-gram is identified by its prefix, the number of an (n - 1)-gram, and its last token. Its suffix, also a
+number, has the probability that it is interpolated with; and the number of n-grams that share a suffix is the
+suffix's adjusted count. So each length takes a few passes over arrays, while a model that is queried for one
+n-gram after the other searches for each of them, and for all of their suffixes.
 
 Source: Chen & Goodman 1999, section 3; Heafield et al. 2013, section 3.
 """
@@ -24,7 +24,7 @@ from ngramdb.lm.values import END, Floats, Integers
 
 Numbers = NDArray[np.int32] | NDArray[np.int64]
 
-# n-grams that are looked up between two looks whether the work shall end.
+# n-grams that are looked up between two interrupt checks.
 CHUNK = 1 << 18
 
 
@@ -39,10 +39,10 @@ class Level:
     last: Numbers
     prefix: Numbers  # numbers of (n - 1)-grams, ascending
     suffix: Numbers  # numbers of (n - 1)-grams
-    counts: Numbers  # adjusted ones; of the greatest length, and after `<s>`, occurrences
-    n_within: int  # those from there on begin with `<s>`
+    counts: Numbers  # adjusted ones; for the greatest length, and after `<s>`, occurrences
+    n_within: int  # the first one that begins with `<s>`; all later ones do, too
     prob: Floats
-    # The share that goes to shorter contexts, 1 where nothing follows; empty for the greatest length.
+    # The share of shorter contexts, 1 if nothing follows; empty for the greatest length.
     backoff: Floats
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class Level:
 
 
 def levels_of(model: KneserNeyModel, order: int) -> list[Level]:
-    """The n-grams of length 1 … order with their adjusted counts; probabilities are left to `interpolated`.
+    """Return the n-grams of length 1 … order with adjusted counts; `interpolated` adds probabilities.
 
     Cost: a pass over the suffix arrays for each length; half a microsecond and 16 bytes per n-gram, and twice
     as much again for the longest while they are listed.
@@ -85,18 +85,18 @@ def interpolated(model: KneserNeyModel, levels: list[Level]) -> Iterator[int]:
 def _unigrams(model: KneserNeyModel, types: Integers) -> Level:
     ids = np.append(types, END)
     contexts = np.empty(0, dtype=np.int64), np.zeros(len(ids) + 1, dtype=np.int64)
-    probs = np.append(model.prob_many(*contexts, ids).prob, 1.0)  # `<s>` is given, and never predicted
+    probs = np.append(model.prob_many(*contexts, ids).prob, 1.0)  # `<s>` is given, never predicted
     nothing = np.empty(0, dtype=np.int64)
     codes = np.arange(len(probs))
     return Level(codes, nothing, nothing, nothing, len(ids), probs, np.empty(0))
 
 
 def _longer(model: KneserNeyModel, n: int, types: Integers, shorter: Level) -> Level:
-    """The n-grams, given those a token shorter; probabilities are still to be found."""
+    """Return the n-grams one token longer than those of `shorter`, without probabilities."""
     known = model.statistics.n_types
     ids, counts, fresh, n_within = model.index.ngrams(n, known[n - 1] if n <= len(known) else 0)
     end = len(types)
-    is_dense = end > 0 and types[-1] == end - 1  # every id up to the last occurs, as a rule
+    is_dense = end > 0 and types[-1] == end - 1  # usually every id up to the last occurs
     if not is_dense:
         ids = np.where(ids == END, END, np.searchsorted(types, ids))
     last = _narrow(ids, end + 2)
@@ -111,27 +111,27 @@ def _longer(model: KneserNeyModel, n: int, types: Integers, shorter: Level) -> L
 
 
 def _suffixes(level: Level, prefix: Numbers, last: Numbers, n_codes: int) -> Numbers:
-    """The numbers, in a level, of the suffixes of n-grams that are one token longer.
+    """Return the numbers, in a level, of the suffixes of n-grams that are one token longer.
 
-    Each is known by the suffix of the prefix, and the last token.
+    Each is identified by the suffix of the prefix, and the last token.
     """
     keys = level.prefix.astype(np.int64) * n_codes + level.last
-    order = _narrow(np.argsort(keys, kind="stable"), len(level))  # in order already, but for END
+    order = _narrow(np.argsort(keys, kind="stable"), len(level))  # already in order, except for END
     keys = keys[order]
     found = np.empty(len(last), dtype=order.dtype)
     for start in range(0, len(last), CHUNK):
         interrupts.check()
         chunk = slice(start, start + CHUNK)
         wanted = level.suffix[prefix[chunk]].astype(np.int64) * n_codes + last[chunk]
-        ascending = np.argsort(wanted)  # so that look-ups go through the keys once
+        ascending = np.argsort(wanted)  # so that lookups pass over the keys once
         found[start + ascending] = order[np.searchsorted(keys, wanted[ascending])]
     return found
 
 
 def _count_suffixes(shorter: Level, level: Level) -> None:
-    """The adjusted counts of n-grams that do not begin with `<s>`: how many longer ones end with them."""
+    """Count, for n-grams that do not begin with `<s>`, the longer ones that end with them."""
     counts = np.zeros(len(shorter), dtype=np.int64)
-    size = max(CHUNK, len(level) // 4)  # since numpy widens what it counts
+    size = max(CHUNK, len(level) // 4)  # since numpy widens its input for counting
     for start in range(0, len(level), size):
         counts += np.bincount(level.suffix[start : start + size], minlength=len(shorter))
     shorter.counts[: shorter.n_within] = counts[: shorter.n_within]
@@ -155,7 +155,7 @@ def _interpolate(shorter: Level, level: Level, discount: Discount) -> None:
 
 
 def _interpolate_part(shorter: Level, level: Level, discount: Discount, starts: Integers, stop: int) -> None:
-    """The n-grams from the first of the starts on; n-grams of one prefix begin at each."""
+    """Interpolate the n-grams from the first of the starts on; n-grams of one prefix begin at each."""
     part = slice(int(starts[0]), stop)
     counts = level.counts[part].astype(np.int64)
     sizes = np.diff(np.append(starts, stop))

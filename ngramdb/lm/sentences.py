@@ -1,6 +1,7 @@
-"""The token, if any, at which models cut documents: it is `</s>` and `<s>` at once, and in no n-gram.
+"""The optional token at which models cut documents: it is both `</s>` and `<s>`, and not part of any n-gram.
 
-A corpus that was created WITH (sentence_separator = '…') has one, and a corpus of sentences, for texts.
+A corpus that was created WITH (sentence_separator = '…') has one, and so does a corpus of sentences, for
+texts.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from ngramdb.limits import MAX_TOKEN_ID
 # The option of a corpus that names the separator, as text.
 OPTION = "sentence_separator"
 
-# The largest id that models know: their codes are ids plus one.
+# The largest id that models support: their codes are ids plus one.
 MAX_ID = MAX_TOKEN_ID - 1
 
 
 class View(Protocol):
-    """What is asked of a corpus.
+    """The interface that models need of a corpus.
 
-    A catalog entry (`view.entry`) is used for fingerprints and for the separator where there is one; a sum of
+    Its catalog entry (`view.entry`) is used for fingerprints and for the separator, if it has one; a sum of
     corpora has `view.terms`, and a corpus of sentences has its separator as `view.separator`.
     """
 
@@ -32,7 +33,7 @@ class View(Protocol):
 
 
 def separator_of(view: View) -> int | None:
-    """Return the token at which models of a corpus cut documents, None if they do not, or no document has it.
+    """Return the token at which models of a corpus cut documents; None if they do not, or it never occurs.
 
     Raises
     ------
@@ -69,18 +70,18 @@ def _texts(view: Any) -> Iterator[str | None]:
 
 
 def token_of(text: str, tokenizer: Any) -> int | None:
-    """The one token that a separator's text is.
+    """Return the single token of a separator's text.
 
-    None for a word that is in no document yet. Where documents come as ids, the text is a number.
+    None for a word that no document contains yet. If documents come as ids, the text is a number.
 
     Raises
     ------
     InvalidArgument
-        the text is no token, or several
+        the text is not exactly one token
     """
     if tokenizer.kind == "tokens":
         if not (text.isascii() and text.isdigit() and int(text) <= MAX_ID):
-            raise InvalidArgument(f"{OPTION} is a token id from '0' to '{MAX_ID}' here, not {text!r}")
+            raise InvalidArgument(f"{OPTION} must be a token id from '0' to '{MAX_ID}' here, not {text!r}")
         return int(text)
     ids = tokenizer.encode(text).tolist()
     if len(ids) != 1:

@@ -1,4 +1,4 @@
-"""What a model is, apart from any corpus: what stands after USING."""
+"""Models without a corpus: the specification that follows USING."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BACKOFF_WEIGHT = 0.4
 # Orders are 32-bit in the kernels.
 MAX_ORDER = 2**31 - 1
 
-# Up to which lengths discounts may be counted: a model needs two, and the kernel keeps a table of so many.
+# Lengths up to which discounts may be counted: a model needs two, and the kernel keeps a table of this size.
 MIN_ANALYZED_ORDER, MAX_ANALYZED_ORDER = 2, 1000
 
-# No n-gram occurs so often.
+# No n-gram can be this frequent.
 MAX_MIN_COUNT = 2**62 - 1
 
 
@@ -27,9 +27,9 @@ class ModelSpec:
     """A kind of model and its parameters.
 
     kind : 'ngram', 'infgram', 'backoff' or 'kneser_ney'
-    order : tokens of an n-gram at most; None for no limit
-    weight : of stupid backoff
-    min_count : n-grams that occur less often count as unseen (for the ∞-gram: the least count of a context)
+    order : most tokens in an n-gram; None for no limit
+    weight : the weight of stupid backoff
+    min_count : less frequent n-grams count as unseen (for the ∞-gram: the least count of a context)
 
     Raises
     ------
@@ -53,7 +53,7 @@ class ModelSpec:
                 f"the least count of a model is a whole number from 1 on, not {self.min_count!r}"
             )
         for name in ("order", "min_count"):
-            if isinstance(value := getattr(self, name), Integral):  # of numpy's types: as what they are
+            if isinstance(value := getattr(self, name), Integral):  # convert numpy's types, too
                 object.__setattr__(self, name, int(value))
         if not 0.0 < self.weight <= 1.0:
             raise InvalidArgument(
@@ -66,33 +66,33 @@ class ModelSpec:
     def __hash__(self) -> int:
         return hash(self._values)
 
-    # Kept once found: verbs that answer in a microsecond ask for these.
+    # Cached: verbs that answer in a microsecond use these.
     @cached_property
     def _values(self) -> tuple[str, int | None, float, int]:
         return self.kind, self.order, self.weight, self.min_count
 
     @cached_property
     def limit(self) -> int:
-        """The order as kernels take it: 0 for no limit."""
+        """The order as passed to kernels: 0 for no limit."""
         return self.order or 0
 
     @cached_property
     def infgram(self) -> bool:
-        """Whether the longest suffix of the context that occurs takes its place."""
+        """True if the longest suffix of the context that occurs is used in place of the context."""
         return self.kind == "infgram"
 
     @cached_property
     def counted(self) -> bool:
-        """Whether an answer is a count divided by a count, which the index gives directly."""
+        """True if an answer is a count divided by a count, which the index gives directly."""
         return MODELS[self.kind].is_relative and self.min_count == 1
 
     @property
     def is_probability(self) -> bool:
-        """Whether distributions sum to 1: scores of stupid backoff do not."""
+        """True if distributions sum to 1: scores of stupid backoff do not."""
         return MODELS[self.kind].is_probability
 
     def __str__(self) -> str:
-        """As it stands after USING."""
+        """Return the specification as written after USING."""
         words = [self.kind.upper()]
         if self.kind == "backoff":
             words[0] += f"({self.weight:g})"
@@ -104,14 +104,14 @@ class ModelSpec:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is an integer, of numpy's types as well, and not a truth value."""
+    """Return True for an integer, including numpy's types, that is not a boolean."""
     return isinstance(value, (int, Integral)) and not isinstance(value, bool)
 
 
 class NGram(ModelSpec):
-    """P(w | h) = count(h w) / count(h), h the last order - 1 tokens; nothing after an h that does not occur.
+    """P(w | h) = count(h w) / count(h), h the last order - 1 tokens; no answer if h does not occur.
 
-    With `min_count`, what is below it has probability 0, and distributions sum to less than 1.
+    With `min_count`, n-grams below it have probability 0, and distributions sum to less than 1.
     """
 
     def __init__(self, order: int | None = None, min_count: int = 1) -> None:
@@ -135,8 +135,8 @@ class Backoff(ModelSpec):
 class KneserNey(ModelSpec):
     """Interpolated modified Kneser-Ney (Chen & Goodman 1999); no order: unlimited (Shareghi et al. 2016).
 
-    With `min_count`, n-grams below it give their mass to shorter contexts, as when KenLM prunes; sums stay
-    as they are, and distributions sum to 1.
+    With `min_count`, n-grams below it yield their mass to shorter contexts, as in KenLM's pruning; sums are
+    unchanged, and distributions sum to 1.
     """
 
     def __init__(self, order: int | None = None, min_count: int = 1) -> None:

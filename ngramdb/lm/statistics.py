@@ -1,6 +1,6 @@
-"""Counts of counts of a corpus and their discounts: what ANALYZE computes and the catalog keeps.
+"""Counts of counts of a corpus and their discounts: computed by ANALYZE and stored in the catalog.
 
-Source: Chen & Goodman 1999, section 3.3 (discounts from counts of counts); adjusted counts as Heafield et
+Source: Chen & Goodman 1999, section 3.3 (discounts from counts of counts); adjusted counts as in Heafield et
 al. 2013, section 3. Without a limit on order: Shareghi et al. 2016, section 4, the discounts of the last
 length for which they can be estimated are reused above.
 """
@@ -19,24 +19,24 @@ from ngramdb.lm.sentences import View, separator_of
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER
 from ngramdb.registries import CHARACTER_TOKENIZERS
 
-# Discounts are estimated up to these lengths, by kind of token, where nothing else is asked for, and the last
+# Default lengths up to which discounts are estimated, by kind of token; the last
 # ones are reused above.
 MAX_LENGTH = 10
 MAX_LENGTH_OF_CHARACTERS = 50
 
-# What KenLM takes where discounts cannot be estimated (its option --discount_fallback).
+# KenLM's discounts for lengths for which they cannot be estimated (its option --discount_fallback).
 FALLBACK = (0.5, 1.0, 1.5)
 
-# Of the stored form.
+# The version of the stored form.
 FORMAT = 1
 
 Discount = tuple[float, float, float]
 
 
 def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
-    """Segments of a corpus with their signs, and how they are cut into sentences.
+    """Identify the segments of a corpus with their signs, and the sentences they are cut into.
 
-    Statistics hold for exactly these.
+    Statistics are valid for exactly these.
 
     Files are distinguished by name, size and checksum, slices of a corpus by their `identity`; segments
     without a file by their numbers of documents and tokens. separator : the token between sentences; by
@@ -74,8 +74,8 @@ class Statistics:
     n_types : different n-grams of each length, `<s>` and `</s>` being tokens
     n_left_of_end : different tokens before `</s>`
     segments : the fingerprint of the segments and sentences from which they were computed
-    frequent : the most frequent n-grams, as `LanguageIndex.counts_of_counts` gives them, so that a model need
-        not pass over all of their occurrences
+    frequent : the most frequent n-grams, as returned by `LanguageIndex.counts_of_counts`, so that a model
+        need not pass over all of their occurrences
     """
 
     max_length: int
@@ -89,31 +89,31 @@ class Statistics:
     frequent: tuple[tuple[int, ...], ...] = ()
 
     def describes(self, view: View, separator: int | None = None) -> bool:
-        """Whether the corpus still consists of the segments and sentences that this was computed from."""
+        """Return True if the corpus still consists of the segments and sentences of these statistics."""
         return self.segments == fingerprint(view, separator)
 
     def as_dict(self) -> dict[str, Any]:
-        """Numbers, strings, lists: ready for JSON."""
+        """Return numbers, strings and lists: ready for JSON."""
         plain = {name: _as_lists(value) for name, value in asdict(self).items()}
         return {"format": FORMAT, **plain}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Statistics:
-        """The inverse of `as_dict`. Raises InvalidArgument for any other mapping."""
+        """Invert `as_dict`. Raises InvalidArgument for any other mapping."""
         names = [field.name for field in fields(cls) if field.name in stored or field.name != "frequent"]
         if stored.get("format") != FORMAT or any(name not in stored for name in names):
             raise InvalidArgument(
-                "these are no statistics of a corpus, or a newer version's; run ANALYZE again"
+                "these are not statistics of a corpus, or those of a newer version; run ANALYZE again"
             )
         return cls(**{name: _as_tuples(stored[name]) for name in names})
 
     def discount(self, length: int, *, raw: bool = False) -> Discount:
-        """D1, D2, D3+ of an n-gram length.
+        """Return D1, D2, D3+ of an n-gram length.
 
         Parameters
         ----------
-        length : beyond max_length, the discounts of the last length for which they can be estimated
-        raw : from occurrences instead of adjusted counts
+        length : beyond max_length, the discounts of the last length for which they can be estimated are used
+        raw : count occurrences instead of adjusted counts
         """
         table = self.raw if raw else self.continuation
         if length <= self.max_length:
@@ -123,18 +123,18 @@ class Statistics:
         )
 
     def discounts(self) -> tuple[Discount, ...]:
-        """Of lengths 1 … max_length, by adjusted counts."""
+        """Discounts of lengths 1 … max_length, by adjusted counts."""
         return tuple(self.discount(length) for length in range(1, self.max_length + 1))
 
     def fallbacks(self, order: int | None = None) -> tuple[int, ...]:
-        """Lengths (of a model of that order) whose discounts cannot be estimated: 0.5, 1, 1.5 are used.
+        """Return lengths (of a model of that order) whose discounts are the fallback 0.5, 1, 1.5.
 
-        The usual reason is a small corpus; word classes and other unusual tokens are others.
+        The usual reason is a small corpus; others are word classes and unusual tokens.
         """
         return tuple(n for n, (_, is_estimated) in self._estimates(order).items() if not is_estimated)
 
     def zeros(self, order: int | None = None) -> tuple[int, ...]:
-        """Lengths (of a model of that order) of which a discount is 0, as KenLM has it, too.
+        """Return lengths (of a model of that order) with a discount of 0, which KenLM uses, too.
 
         A context whose successors all have such a count leaves nothing to other words.
         """
@@ -145,7 +145,7 @@ class Statistics:
         return {n: discounts_of((self.raw if n == order else self.continuation)[n - 1]) for n in lengths}
 
     def note(self, order: int | None = None) -> str | None:
-        """A remark on lengths (of a model of that order) with unusual discounts, or None."""
+        """Return a remark on lengths (of a model of that order) with unusual discounts, or None."""
         said = []
         if lengths := self.fallbacks(order):
             said.append(
@@ -168,15 +168,15 @@ class Statistics:
 
     @property
     def empty_context(self) -> tuple[int, int, int, int]:
-        """Of the empty context: the sum of adjusted unigram counts, and how many are 1, 2 and 3 or more."""
+        """The sum of adjusted unigram counts, and how many are 1, 2 and 3 or more: for the empty context."""
         ones, twos = self.continuation[0][:2]
         return self.n_types[1], ones, twos, self.n_types[0] - ones - twos
 
 
 def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:
-    """D1, D2, D3+ from t1 … t4, and whether they could be estimated.
+    """Return D1, D2, D3+ from t1 … t4, and True if they could be estimated.
 
-    Y = t1 / (t1 + 2 t2), D_k = k - (k + 1) Y t_{k+1} / t_k. They cannot when t1, t2 or t3 is 0, or a D_k is
+    Y = t1 / (t1 + 2 t2), D_k = k - (k + 1) Y t_{k+1} / t_k. They cannot if t1, t2 or t3 is 0, or a D_k is
     outside [0, k].
 
     Notes
@@ -194,12 +194,12 @@ def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:
 
 
 def max_length_of(view: View) -> int:
-    """Up to which length discounts are estimated for this kind of tokens."""
+    """Return the length up to which discounts are estimated for this kind of tokens."""
     return MAX_LENGTH_OF_CHARACTERS if view.tokenizer.kind in CHARACTER_TOKENIZERS else MAX_LENGTH
 
 
 def take_statistics(view: View, index: LanguageIndex, max_length: int | None = None) -> Statistics:
-    """The statistics of a corpus. Cost: one pass over its suffix arrays; less than building them."""
+    """Compute the statistics of a corpus. Cost: one pass over its suffix arrays; less than building them."""
     length = max_length_of(view) if max_length is None else max_length
     continuation, raw, n_types, n_left_of_end, frequent = index.counts_of_counts(length)
     return Statistics(
@@ -216,7 +216,7 @@ def take_statistics(view: View, index: LanguageIndex, max_length: int | None = N
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """Ascending numbers, three or more in a row as a range: `1, 3 to 10`."""
+    """Return ascending numbers, three or more in a row as a range: `1, 3 to 10`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -235,16 +235,16 @@ def _as_lists(value: Any) -> Any:
     return list(map(_as_lists, value)) if isinstance(value, (list, tuple)) else value
 
 
-# ---- What all models over one corpus share, made once and kept as long as the corpus is in use.
+# ---- Data shared by all models over one corpus, computed once and cached while the corpus is in use.
 
 
 _LOCK = fork_safety.lock()
-# By view, and by the token between sentences.
+# Indexes by view and by the token between sentences.
 _INDEXES: WeakKeyDictionary[View, dict[int | None, LanguageIndex]] = WeakKeyDictionary()
 
 
 def language_index(view: View, separator: int | None = None) -> LanguageIndex:
-    """The corpus as language models need it. The first call passes over the suffix arrays (some ns a token).
+    """Return the corpus as indexed for language models; the first call passes over the suffix arrays.
 
     separator : the token between sentences; by default the corpus's own, if it has one
 
@@ -269,7 +269,7 @@ def language_index(view: View, separator: int | None = None) -> LanguageIndex:
 
 
 def carry_over(before: View, after: View) -> None:
-    """Lets a view use what was made for another one of the same segments."""
+    """Let a view use the cached data of another one with the same segments."""
     with _LOCK:
         found = _INDEXES.get(before)
         if found is not None:
@@ -277,11 +277,11 @@ def carry_over(before: View, after: View) -> None:
 
 
 def analyze(view: View, max_length: int | None = None, *, separator: int | None = None) -> Statistics:
-    """Counts of counts of a corpus, for Kneser-Ney: what ANALYZE computes.
+    """Compute counts of counts of a corpus, for Kneser-Ney, as ANALYZE does.
 
-    max_length: up to which n-gram length; 10 by default, 50 where tokens are characters or bytes.
+    max_length: the greatest n-gram length; 10 by default, 50 if tokens are characters or bytes.
     separator: the token between sentences; by default the corpus's own, if it has one.
-    Cost: one pass over the suffix arrays; less than building them. Stops and reports as `ngramdb.interrupts`
-    says.
+    Cost: one pass over the suffix arrays; less than building them. Stops and reports according to
+    `ngramdb.interrupts`.
     """
     return take_statistics(view, language_index(view, separator), max_length)

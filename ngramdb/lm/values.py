@@ -1,4 +1,4 @@
-"""What models answer with."""
+"""The answers of models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.lm import models as kernel
 from ngramdb.caching import cached_property
 
-# Token ids with a meaning of their own: a word that does not occur in the corpus, `</s>`, and `<s>`.
+# Token ids with a special meaning: a word that does not occur in the corpus, `</s>`, and `<s>`.
 UNKNOWN: int = kernel.UNKNOWN
 END: int = kernel.END
 BEGIN: int = kernel.BEGIN
@@ -22,10 +22,10 @@ Integers = NDArray[np.int64]
 
 
 class Probability(NamedTuple):
-    """P(token | context). prob: None where the model has no answer (an n-gram model after an unseen context).
+    """P(token | context). prob: None without an answer (an n-gram model after an unseen context).
 
-    cont_count and context_count are those of the longest n-gram that was used, effective_n its length;
-    sparse (n-gram and ∞-gram): the context has one continuation only.
+    cont_count and context_count belong to the longest n-gram that was used, effective_n is its length;
+    sparse (n-gram and ∞-gram): the context has a single continuation.
     """
 
     prob: float | None
@@ -36,7 +36,7 @@ class Probability(NamedTuple):
 
 
 class Probabilities(NamedTuple):
-    """The same for n pairs: arrays (n,). prob is NaN where there is no answer."""
+    """The same for n pairs: arrays (n,). prob is NaN without an answer."""
 
     prob: Floats
     cont_count: Integers
@@ -47,11 +47,11 @@ class Probabilities(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """A text under a model, one entry per token; the last entry of a sentence is its `</s>`.
+    """The scores of a text under a model, one entry per token; the last entry of a sentence is its `</s>`.
 
-    prob : (n,) float64, NaN where the model has no answer
+    prob : (n,) float64, NaN without an answer
     effective_n : (n,) int32, the length of the longest n-gram that was used (KenLM's matched length)
-    count, context_count : (n,) int64, its occurrences and those of its context
+    count, context_count : (n,) int64, occurrences of that n-gram and of its context
     sparse : (n,) bool, for n-gram and ∞-gram
     is_probability : False for scores of stupid backoff, which do not sum to 1
     suffix_n, suffix_count : (n,) int32 and int64, the tokens of the longest suffix of the context that the
@@ -75,7 +75,7 @@ class Scores:
 
     @classmethod
     def of(cls, scored: NDArray[Any], is_probability: bool = True) -> Scores:
-        """From the kernel's structured array."""
+        """Convert the kernel's structured array."""
         names = ("prob", "effective_n", "count", "context_count", "sparse", "suffix_n", "suffix_count")
         columns = {name: np.ascontiguousarray(scored[name]) for name in names}
         return cls(**columns, is_probability=is_probability)
@@ -100,7 +100,7 @@ class Scores:
 
     @cached_property
     def logprob(self) -> Floats:
-        """Natural logarithms; -inf for a probability of zero."""
+        """Natural logarithms of the probabilities; -inf for 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.prob)
 
@@ -111,17 +111,17 @@ class Scores:
 
     @property
     def total_logprob(self) -> float:
-        """Sum of the logarithms over the tokens with an answer; -inf when one has probability 0."""
+        """Sum of the logarithms over the tokens with an answer; -inf if one has probability 0."""
         return self.measure.logprob
 
     @property
     def perplexity(self) -> float:
-        """Exponential of the mean negative log-probability of the answered tokens; infinite when one is 0."""
+        """Exponential of the mean negative log-probability of the answered tokens; infinite if one is 0."""
         return self.measure.perplexity
 
 
 def shown_scores(scores: Any, measure: Measure) -> str:
-    """Scores in one line: the first probabilities, and what they come to."""
+    """Return scores in one line: the first probabilities, and their summary."""
     first = ", ".join("None" if np.isnan(prob) else f"{prob:.4g}" for prob in scores.prob[:4].tolist())
     more = ", …" if len(scores.prob) > 4 else ""
     parts = [f"{len(scores.prob):,} tokens", f"prob [{first}{more}]"]
@@ -136,9 +136,9 @@ def shown_scores(scores: Any, measure: Measure) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
-    """The next token of a context: ids (k,) int64 and probs (k,) float64, in the order of the ids.
+    """The distribution of the next token: ids (k,) int64 and probs (k,) float64, in the order of the ids.
 
-    END stands for the end of the document, UNKNOWN (Kneser-Ney only) for any token that does not occur.
+    END is the end of the document, UNKNOWN (Kneser-Ney only) any token that does not occur.
     `counts` are those of the suffix that was used (n-gram, ∞-gram), else None. context_count : how often the
     suffix occurs.
     effective_n : tokens of the suffix, plus one.
@@ -171,21 +171,21 @@ class Distribution:
         )
 
     def top(self, k: int) -> tuple[Integers, Floats]:
-        """The k most probable, the smaller id first among equals."""
+        """Return the k most probable, the smaller id first among equals."""
         order = np.lexsort((self.ids, -self.probs))[:k]
         return self.ids[order], self.probs[order]
 
 
-# ---- What probabilities of tokens come to: the one definition of log-probability and perplexity.
+# ---- Summaries of probabilities: the one definition of log-probability and perplexity.
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Sums over tokens; those of several texts add up.
+    """Sums over tokens; those of several texts can be added.
 
-    n_tokens : all of them
-    n_unanswered : those without an answer
-    n_zero : those of probability 0
+    n_tokens : the number of all tokens
+    n_unanswered : tokens without an answer
+    n_zero : tokens of probability 0
     positive_logprob : the sum of natural logarithms over the others
     """
 
@@ -196,7 +196,7 @@ class Measure:
 
     @classmethod
     def of(cls, logprob: Floats) -> Measure:
-        """Of natural logarithms, one per token: NaN without an answer, -inf for 0."""
+        """Sum natural logarithms, one per token: NaN without an answer, -inf for 0."""
         unanswered = np.isnan(logprob)
         zero = np.isneginf(logprob)
         positive = logprob[~(unanswered | zero)]
@@ -212,22 +212,22 @@ class Measure:
 
     @property
     def n_answered(self) -> int:
-        """Tokens with an answer: the mean is over them."""
+        """Number of tokens with an answer: the mean is over them."""
         return self.n_tokens - self.n_unanswered
 
     @property
     def logprob(self) -> float:
-        """The sum over the tokens with an answer; -inf when one of them has probability 0."""
+        """The sum over the tokens with an answer; -inf if one of them has probability 0."""
         return -math.inf if self.n_zero else self.positive_logprob
 
     @property
     def perplexity(self) -> float:
-        """Exponential of the mean negative logarithm: infinite when one is 0, NaN without answers."""
+        """Exponential of the mean negative logarithm: infinite if one is 0, NaN without answers."""
         return _perplexity(self.logprob, self.n_answered)
 
     @property
     def perplexity_nonzero(self) -> float:
-        """The perplexity of the tokens whose probability is above 0; NaN when there are none."""
+        """The perplexity of the tokens with positive probability; NaN if there are none."""
         return _perplexity(self.positive_logprob, self.n_answered - self.n_zero)
 
 
@@ -241,7 +241,7 @@ def _perplexity(logprob: float, n: int) -> float:
 
 
 def shown_arrays(name: str, **fields: object) -> str:
-    """An object in one line: arrays by their length and first values."""
+    """Return an object in one line: arrays by their length and first values."""
     parts = ", ".join(f"{field}={_shown_field(value)}" for field, value in fields.items())
     return f"{name}({parts})"
 
@@ -256,5 +256,5 @@ def _shown_field(value: object) -> str:
 
 
 def shown(value: float) -> str:
-    """A measured number in a representation: six digits, and the same whether numpy's or Python's."""
+    """Return a measured number for a representation: six digits, the same for numpy and Python."""
     return f"{value:.6g}"

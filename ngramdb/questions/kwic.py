@@ -175,6 +175,6 @@ DEFINITION = Definition(
 def _sample(size: int | None, seed: int | None) -> ast.Sample | None:
     if size is None:
         if seed is not None:
-            raise InvalidArgument("seed is for samples: say how large with sample=")
+            raise InvalidArgument("seed applies to samples only: give their size with sample=")
         return None
     return ast.Sample(to_ast.required(1, "sample", size), to_ast.number(0, "seed", seed))

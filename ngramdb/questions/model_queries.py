@@ -1,4 +1,4 @@
-"""Questions to the language models of a corpus, where they take more than one call of the kernel."""
+"""Queries of a corpus's language models that take more than one call of the kernel."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ else:
     plans = lazy_module("ngramdb.planner.plan")
 
 
-# Distributions of at most so many occurrences are made without an interrupt check.
+# Distributions of at most this many occurrences are computed without an interrupt check.
 FEW = 1 << 16
 
 
 def count(bound: Bound, ngram: Any) -> int:
-    """The number of occurrences of what is no list of token ids: a text, a pattern, a tuple or an array."""
+    """Count anything but a list of token ids: a text, a pattern, a tuple or an array."""
     if isinstance(ngram, str):
         if bound.database.settings.match != "tokens":
             return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
@@ -79,24 +79,24 @@ def count_as_set(bound: Bound, ngrams: list[Any]) -> NDArray[np.int64]:
 
 
 def counted(model: Any) -> ModelSpec:
-    """A model whose answers are counts divided by counts. Raises InvalidArgument for others."""
+    """Return a model whose answers are counts divided by counts. Raises InvalidArgument for others."""
     used = models.as_model(model)
     if not used.counted:
         raise InvalidArgument(
-            f"{used} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
+            f"{used} has no distribution of counts; corpus.language_model(…).dist(ids) returns its "
             "probabilities as arrays"
         )
     return used
 
 
 def warn_of_unseen(bound: Bound, continuation: Any, given: Any) -> None:
-    """Warn where a continuation never follows a context because of the tokens of either."""
+    """Warn if a continuation never follows a context because of the tokens of either."""
     if isinstance(continuation, str) or isinstance(given, str):
         python_warnings.warn_of(bound.view, continuation, before=given)
 
 
 def probability(bound: Bound, continuation: Any, context: Any, model: ModelSpec) -> Probability | None:
-    """P(continuation | context) of several tokens, or by any model; None where the context is unseen."""
+    """Return P(continuation | context) for several tokens, or any model; None for an unseen context."""
     tokens = bound.ids(continuation)
     if not len(tokens):
         raise InvalidArgument("prob needs a continuation of at least one token")
@@ -106,7 +106,7 @@ def probability(bound: Bound, continuation: Any, context: Any, model: ModelSpec)
 
 
 def probabilities(bound: Bound, contexts: Any, continuations: Any, model: ModelSpec) -> Scores:
-    """Many probabilities, each of a continuation after the context at the same place."""
+    """Return many probabilities, each of a continuation after the context at the same index."""
     view = bound.current()
     contexts, continuations = packing.listed(contexts), _ids_or_listed(continuations)
     with bound.work():
@@ -138,12 +138,12 @@ def _continuations(bound: Bound, given: Any) -> tuple[IntArray, IntArray]:
     tokens, offsets = packing.pack(given, bound.encode_ngram)
     if (np.diff(offsets) == 0).any():
         empty = int(np.flatnonzero(np.diff(offsets) == 0)[0])
-        raise InvalidArgument(f"continuation {empty} (counted from 0) has no token")
+        raise InvalidArgument(f"continuation {empty} (counted from 0) is empty")
     return tokens, offsets
 
 
 def next_tokens(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
-    """The next-token distribution of a context as arrays, by a model that is counted."""
+    """Return the next-token distribution of a context as arrays, for a model of counts."""
     if isinstance(given, str):
         python_warnings.warn_of(bound.view, given)
     if bound.prob is None:
@@ -164,7 +164,7 @@ def next_tokens(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
 
 
 def next_tokens_many(bound: Bound, contexts: Any, model: ModelSpec) -> NextTokensMany:
-    """The same of many contexts, in one kernel call where no separator cuts documents into sentences."""
+    """Return the distributions of many contexts, in one kernel call without a sentence separator."""
     view = bound.current()
     contexts = packing.listed(contexts)
     with bound.work():
@@ -186,7 +186,7 @@ def next_tokens_many(bound: Bound, contexts: Any, model: ModelSpec) -> NextToken
 
 
 def generation(bound: Bound, tree: Any) -> Generation:
-    """The plan of a GENERATE, made by hand; warns of what its context may have meant."""
+    """Return the plan of a GENERATE tree; warn of likely mistakes in its context."""
     plan = bound.optimized(bound.bind(tree))
     assert isinstance(plan, plans.Generation)
     if plan.phrases:
@@ -195,7 +195,7 @@ def generation(bound: Bound, tree: Any) -> Generation:
 
 
 def _next_tokens(model: LanguageModel, context: IntArray) -> NextTokens:
-    """The distribution of a model whose answers are counts divided by counts."""
+    """Return the distribution of a model whose answers are counts divided by counts."""
     found = model.dist(context)
     is_end = found.ids == values.END
     counts = np.zeros(0, dtype=np.int64) if found.counts is None else found.counts
@@ -205,7 +205,7 @@ def _next_tokens(model: LanguageModel, context: IntArray) -> NextTokens:
 
 
 def single_token(continuation: Any) -> int | None:
-    """The token of a continuation that is one token id, or a list or tuple with just one; else None."""
+    """Return the token of a continuation that is one id, or a list or tuple with just one; else None."""
     if type(continuation) in (list, tuple) and len(continuation) == 1:
         continuation = continuation[0]
     if type(continuation) is int:

@@ -1,4 +1,4 @@
-"""Warnings of the Python verbs: what statements say in a note of their result."""
+"""Warnings of the Python verbs, for problems that statements report in a note of their result."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ else:
 
 PACKAGE = __name__.partition(".")[0]
 
-# Of many n-grams that occur nowhere: how many are examined, and how many are named.
+# If many n-grams occur nowhere: how many are examined, and how many are named.
 MOST_LOOKED_AT = 1000
 MOST_NAMED = 3
 
 
-#: Where warnings go that are for a client elsewhere: their messages, and the names of their categories.
+#: The list that collects warnings for a remote client: their messages, and the names of their categories.
 _collected: ContextVar[list[tuple[str, str]] | None] = ContextVar("collected", default=None)
 
 
 @contextmanager
 def collected(into: list[tuple[str, str]]) -> Iterator[None]:
-    """Put the warnings of this thread into a list, for a service to send."""
+    """Collect the warnings of this thread in a list, for a service to send."""
     token = _collected.set(into)
     try:
         yield
@@ -59,7 +59,7 @@ def warn(said: Iterable[Any]) -> None:
 
 
 def warn_of(view: Corpus, text: Any, matched: str | None = None, before: Any = None) -> None:
-    """Warn of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
+    """Warn of a text that occurs nowhere, or that never follows `before`, if its tokens are the reason.
 
     `before` is text or token ids.
     """
@@ -72,7 +72,7 @@ def warn_of(view: Corpus, text: Any, matched: str | None = None, before: Any = N
 def warn_of_many(
     view: Corpus, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
 ) -> None:
-    """Warn of those texts, among many, at these places, that occur nowhere because of their tokens."""
+    """Warn of the texts at these places that occur nowhere because of their tokens."""
     for n_looked_at, place in enumerate(places):
         if n_looked_at == MOST_LOOKED_AT:
             break
@@ -102,18 +102,18 @@ def _phrase(view: Corpus, text: Any, matched: str | None, before: Any) -> plans.
 
 
 def _frames_of_ours() -> int:
-    """How many frames the innermost caller outside of the package is away from `warn`, from 1."""
+    """Return the number of frames from `warn` to the innermost caller outside of the package, from 1."""
     n, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         n, frame = n + 1, frame.f_back
     return n
 
 
-# ---- Single documents and occurrences, as Python takes them: `Corpus.document`, `Corpus.occurrences`.
+# ---- Single documents and occurrences, in Python: `Corpus.document`, `Corpus.occurrences`.
 
 
 def document(view: Any, doc_id: int) -> StoredDocument:
-    """The document with an id. Raises InvalidArgument where the corpus has none."""
+    """Return the document with an id. Raises InvalidArgument if the corpus lacks it."""
     if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
         raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
     for i, segment in enumerate(view.segments):
@@ -130,7 +130,7 @@ def document(view: Any, doc_id: int) -> StoredDocument:
 
 
 def occurrences(plan: Any) -> Places:
-    """Where the occurrences of a concordance (its plan) are, by document and position."""
+    """Return the occurrences of a concordance (its plan), by document and position."""
     found: list[tuple[Any, ...]] = []
     for part in lines_of(plan):
         documents, starts, _ = part.places()

@@ -29,7 +29,7 @@ else:
     values = lazy_module("ngramdb.lm.values")
 
 
-# Rows of arrays that notebooks show, as of results.
+# Rows of arrays that notebooks display, as for results.
 SHOWN_ROWS = 20
 
 
@@ -40,13 +40,13 @@ class Probability(float):
     of the last step that was taken.
     """
 
-    # One attribute and not four: making the object costs as much as finding the numbers.
+    # One attribute instead of four: making the object costs as much as computing the numbers.
     __slots__ = ("_counts",)
 
     _counts: tuple[int, int, int, bool]
 
     def __new__(cls, prob: float, counts: tuple[int, int, int, bool]) -> Probability:
-        """`counts` are cont_count, context_count, effective_n and sparse."""
+        """Make a probability; `counts` are cont_count, context_count, effective_n and sparse."""
         self = float.__new__(cls, prob)
         self._counts = counts
         return self
@@ -61,7 +61,7 @@ class Probability(float):
 
     @property
     def context_count(self) -> int:
-        """Net occurrences of the context that was used, those at a document's end included."""
+        """Net occurrences of the context that was used, including those at a document's end."""
         return self._counts[1]
 
     @property
@@ -71,7 +71,7 @@ class Probability(float):
 
     @property
     def sparse(self) -> bool:
-        """Whether a single token follows the context, with probability 1."""
+        """True if a single token follows the context, with probability 1."""
         return self._counts[3]
 
     @property
@@ -81,7 +81,7 @@ class Probability(float):
 
     @property
     def logprob(self) -> float:
-        """Natural logarithm; -inf for 0."""
+        """The natural logarithm; -inf for 0."""
         return math.log(self) if self else -math.inf
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class Generated(str):
     ----------
     token_ids : tuple of int
     logprob : natural logarithm of its probability under the model, including its end if it has ended
-    ended : whether it ends where a document would; False if it has the greatest number of tokens
+    ended : True if it ends like a document; False if it reached the greatest number of tokens
     """
 
     __slots__ = ("ended", "logprob", "token_ids")
@@ -154,7 +154,7 @@ class NextTokens(NamedTuple):
         return _html(token_ids=self.token_ids, counts=self.counts)
 
     def df(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with a row for each token: `token_ids`, `counts`."""
+        """Return a `pandas.DataFrame` with a row for each token: `token_ids`, `counts`."""
         return _frame(token_ids=self.token_ids, counts=self.counts)
 
 
@@ -177,7 +177,7 @@ class NextTokensMany(NamedTuple):
 
     @classmethod
     def of(cls, each: Sequence[NextTokens]) -> NextTokensMany:
-        """Distributions that were made one by one."""
+        """Join distributions that were made one by one."""
         offsets = np.zeros(len(each) + 1, dtype=np.int64)
         np.cumsum([len(found.token_ids) for found in each], out=offsets[1:])
         return cls(
@@ -204,12 +204,12 @@ class Spans(NamedTuple):
         return _html(**self._asdict())
 
     def df(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with a row for each span."""
+        """Return a `pandas.DataFrame` with a row for each span."""
         return _frame(**self._asdict())
 
 
 class Places(NamedTuple):
-    """Where occurrences are, by document and position: (n,) int64 each; positions and lengths in tokens."""
+    """Occurrences by document and position: (n,) int64 each; positions and lengths in tokens."""
 
     doc_ids: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -222,7 +222,7 @@ class Places(NamedTuple):
         return _html(**self._asdict())
 
     def df(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with a row for each occurrence."""
+        """Return a `pandas.DataFrame` with a row for each occurrence."""
         return _frame(**self._asdict())
 
 
@@ -240,11 +240,11 @@ class StoredDocument(NamedTuple):
 
 
 class Scores:
-    """Probabilities as arrays, one entry per token (`score`) or per question (`prob_many`).
+    """Probabilities as arrays, one entry per token (`score`) or per query (`prob_many`).
 
     Attributes
     ----------
-    prob : (n,) float64, NaN where the context has no occurrence (SQL's NULL)
+    prob : (n,) float64, NaN if the context has no occurrence (SQL's NULL)
     count, context_count : (n,) int64; `cont_count` is another name of `count`
     effective_n : (n,) int32, length of the context that was used, plus one
     sparse : (n,) bool, whether the context has a single successor
@@ -287,7 +287,7 @@ class Scores:
 
     @classmethod
     def of(cls, scores: TokenScores, is_probability: bool = True) -> Scores:
-        """The executor's arrays, shared."""
+        """Wrap the executor's arrays, which are shared."""
         counts = (scores.count, scores.context_count, scores.effective_n, scores.sparse)
         return cls(scores.prob, *counts, is_probability, scores.suffix_n, scores.suffix_count)
 
@@ -298,14 +298,15 @@ class Scores:
 
     @property
     def logprob(self) -> NDArray[np.float64]:
-        """Natural logarithms: -inf for 0, NaN where there is no probability."""
+        """Natural logarithms: -inf for 0, NaN without a probability."""
         return scoring.log_probabilities(self.prob)
 
     @property
     def perplexity(self) -> float:
-        """Of a text's tokens: exp of the mean negative logarithm over those with a probability.
+        """The perplexity of a text's tokens: exp of the mean negative logarithm of their probabilities.
 
-        Infinite if one is 0, NaN if none has a probability. The same as in SCORE and `Corpus.perplexity`.
+        Tokens without a probability do not count. Infinite if one is 0, NaN if none has a probability. The
+        same as in SCORE and `Corpus.perplexity`.
         """
         return measures.Measure.of(self.logprob).perplexity
 
@@ -313,7 +314,7 @@ class Scores:
         return len(self.prob)
 
     def slice(self, start: int, stop: int) -> Scores:
-        """Entries `start … stop` as views of the same arrays."""
+        """Return entries `start … stop` as views of the same arrays."""
         part = slice(start, stop)
         return Scores(
             self.prob[part],
@@ -327,7 +328,7 @@ class Scores:
         )
 
     def df(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with a row for each entry: its arrays, and `logprob`."""
+        """Return a `pandas.DataFrame` with a row for each entry: its arrays, and `logprob`."""
         return _frame(**_columns_of(self))
 
     def _repr_html_(self) -> str:
@@ -348,7 +349,7 @@ class DocumentScores(Sequence[Scores]):
     Attributes
     ----------
     all : Scores, the tokens of all documents one after the other
-    offsets : (n + 1,) int64, where each document's tokens begin in `all`
+    offsets : (n + 1,) int64, the start of each document's tokens in `all`
     """
 
     __slots__ = ("all", "offsets")
@@ -377,7 +378,7 @@ class DocumentScores(Sequence[Scores]):
         return (self[i] for i in range(len(self)))
 
     def df(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with a row for each token, as `Scores.df`, and its `document`'s number."""
+        """Return a `pandas.DataFrame` with a row for each token, as `Scores.df`, and its `document`."""
         frame = self.all.df()
         frame.insert(0, "document", self._numbers())
         return frame

@@ -1,9 +1,9 @@
-"""What a tokenizer is to the rest of the database.
+"""The interface of tokenizers.
 
 A tokenizer turns texts (UTF-8 bytes) into token ids (uint32) when documents are loaded, and query text into
-ids that may be "unknown" when questions are asked. It also says which documents can be had back from their
-ids alone, so that the others are stored as text. This package handles no files: a tokenizer gives and
-takes the sections of one.
+ids that may be "unknown" in queries. It also determines which documents can be restored from their
+ids alone, so that the others are stored as text. This package handles no files: a tokenizer accepts and
+returns the sections of one.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ QueryIds = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Pieces = tuple[npt.NDArray[np.uint8], Offsets]
-# Token ids, and the characters [start, stop) of a text that each of them stands for: (n,) each.
+# Token ids, and the characters [start, stop) of a text that each of them covers: (n,) each.
 Placed = tuple[QueryIds, Offsets, Offsets]
 
 # The number of ids that a token stream can hold: 0..2**32-1.
 N_IDS = MAX_TOKEN_ID + 1
 
 
-# Tokens that are spelled between two interrupt checks.
+# Tokens that are decoded between two interrupt checks.
 PIECE_TOKENS = 1 << 18
 
 
 @dataclass(frozen=True)
 class FileContent:
-    """What one file of a tokenizer holds: the container kind, its sections in order, and its properties."""
+    """The content of one tokenizer file: the container kind, its sections in order, and its properties."""
 
     kind: str
     sections: dict[str, npt.NDArray[Any]]
@@ -65,65 +65,65 @@ class Sections(Protocol):
 class Tokenizer(ABC):
     """Text to token ids and back. Safe to share between threads."""
 
-    # As the manifest has it: a name of `ngramdb.registries.TOKENIZERS`.
+    # As in the manifest: a name of `ngramdb.registries.TOKENIZERS`.
     kind: str
 
-    # Whether it is known where in a text its tokens stand, and so with which of them sentences begin.
+    # True if the places of tokens in a text are known, and so the tokens that begin sentences.
     finds_sentences: bool = True
 
-    # Whether documents as a rule come back byte for byte from their ids. `reproduces` checks each one.
+    # True if documents can usually be restored byte for byte from their ids. `reproduces` checks each one.
     lossless: bool
 
     @property
     @abstractmethod
     def n_vocabulary(self) -> int:
-        """Every id is below this number (ids below it may be without a token)."""
+        """Every id is below this number (some ids below it may have no token)."""
 
     @abstractmethod
     def encode(self, text: str) -> QueryIds:
-        """The ids of a query's text, `UNKNOWN` for words not in the vocabulary; nothing is added to it.
+        """Return the ids of a query's text, `UNKNOWN` for words not in the vocabulary, which does not grow.
 
-        Known words get the very ids that a document's text gets. Returns: (m,) int64.
-        Raises InvalidArgument when the text is not valid Unicode (a lone surrogate), or text makes no sense
-        here.
+        Known words get the same ids as in a document's text. Returns: (m,) int64.
+        Raises InvalidArgument if the text is not valid Unicode (a lone surrogate), or the tokenizer has no
+        text.
         """
 
     def normalized(self, text: str) -> str:
-        """A text as the tokenizer reads it: in lower case, composed, …; by default as it is.
+        """Return a text as the tokenizer reads it: in lower case, composed, …; by default unchanged.
 
-        Blanks are blanks, however the tokenizer writes them.
+        Blanks are returned as blanks, however the tokenizer writes them.
         """
         return text
 
     @abstractmethod
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        """The ids of many documents; the vocabulary grows where the kind allows it.
+        """Return the ids of many documents; the vocabulary grows if the kind allows it.
 
         Parameters: texts: bytes objects, each valid UTF-8.
         Returns: ids (m,) uint32 and offsets (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]].
-        Raises InvalidArgument when a text is not valid UTF-8; ResourceError when the vocabulary is full.
+        Raises InvalidArgument if a text is not valid UTF-8; ResourceError if the vocabulary is full.
         """
 
     @abstractmethod
     def decode(self, ids: npt.ArrayLike) -> str:
-        """A text for display with these tokens; not always the text they came from.
+        """Return a text for display with these tokens; not always the text they came from.
 
-        Raises InvalidArgument when there is no such id.
+        Raises InvalidArgument for an invalid id.
         """
 
     @abstractmethod
     def token_text(self, token_id: int) -> str:
-        """One token for display, bytes that are not UTF-8 as backslash escapes.
+        """Return one token for display, with bytes that are not UTF-8 as backslash escapes.
 
-        Raises InvalidArgument when there is no such id.
+        Raises InvalidArgument for an invalid id.
         """
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
-        """`token_text` of many tokens: well below a microsecond each. Raises InvalidArgument, as it does."""
+        """Return `token_text` of many tokens, below a microsecond each. Raises InvalidArgument, too."""
         return [self.token_text(token_id) for token_id in as_ids(ids).tolist()]
 
     def pieces(self, ids: npt.ArrayLike) -> list[str]:
-        """The tokens as the vocabulary spells them: with `Ġ` for a blank, where its file has it so.
+        """Return the tokens as the vocabulary spells them: with `Ġ` for a blank, for example.
 
         Raises InvalidArgument, as `token_text` does.
         """
@@ -142,23 +142,23 @@ class Tokenizer(ABC):
         return [self.decode(ids[start:stop]) for start, stop in pairwise(offsets.tolist())]
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
-        """The text that the ids spell, where the tokenizer is byte-lossless; None where it is not."""
+        """Return the text that the ids spell if the tokenizer is byte-lossless, else None."""
         return None
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
-        """Which texts `decode_exact` gives back byte for byte; verified, not believed. Returns: (n,) bool."""
+        """Return (n,) bool: True for texts that `decode_exact` restores byte for byte; verified for each."""
         return np.zeros(len(texts), dtype=np.bool_)
 
     @property
     def token_bytes(self) -> Pieces | None:
-        """The bytes of every id, (flat uint8, offsets int64), where a text is their concatenation."""
+        """The bytes of every id, (flat uint8, offsets int64), if a text is their concatenation, else None."""
         return None
 
     @property
     def spellings(self) -> Pieces | None:
         """The bytes of every id, (flat uint8, offsets int64), whether or not a text is their concatenation.
 
-        None where there is no list of them. A token's bytes stand in its documents' texts as they are.
+        None if they cannot be listed. A token's bytes occur unchanged in the texts of its documents.
         """
         return self.token_bytes
 
@@ -173,21 +173,21 @@ class Tokenizer(ABC):
 
     @property
     def has_places(self) -> bool:
-        """Whether `places` has an answer, for tokenizers that do not spell their texts."""
+        """True if `places` returns a result, for tokenizers that do not spell their texts."""
         return False
 
     def places(self, text: str) -> Placed | None:
-        """Where the tokens of a document's text stand in it: ascending; None where that is not known.
+        """Return the places of the tokens in a document's text: ascending; None if unknown.
 
-        A token without a character of its own, as all but the last one of a character's bytes, has the
+        A token without its own character, such as all but the last one of a character's bytes, has the
         characters of the next token that has some.
         """
         return None
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-        """Which tokens begin a sentence of their text: (m,) bool; None where a text is not that of its ids.
+        """Mark tokens that begin a sentence of their text: (m,) bool; None if a text does not match its ids.
 
-        None as well where `places` is the way to know (`tokenizers.sentences`).
+        Also None if `places` must be used instead (`tokenizers.sentences`).
         """
         return None
 
@@ -199,11 +199,11 @@ class Tokenizer(ABC):
         Raises
         ------
         InvalidArgument
-            The expression is none, or needs more than a finite automaton.
+            The expression is invalid, or needs more than a finite automaton.
         ResourceError
             It has too many states.
 
-        Cost: some 20 ms for a million words; ten times as much the first time, and when the vocabulary has
+        Cost: about 20 ms for a million words; ten times as much the first time, and when the vocabulary has
         grown.
         """
         from ngramdb.tokenizers.vocabulary import vocabulary_of
@@ -211,7 +211,7 @@ class Tokenizer(ABC):
         return vocabulary_of(self).matching(expression, ignore_case, ignore_diacritics)
 
     def compared_texts(self, ids: npt.ArrayLike) -> list[str]:
-        """Return the texts of tokens as `matching` compares them; bytes that are no UTF-8 are surrogates.
+        """Return the texts of tokens as `matching` compares them; invalid UTF-8 becomes surrogates.
 
         Cost: a pass over the vocabulary's lengths; that of `matching` the first time.
         """
@@ -232,19 +232,19 @@ class Tokenizer(ABC):
     def words_matching(
         self, segments: Sequence[Any], expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> FoundWords:
-        """The words in segments' texts that match a regular expression as a whole, or have a spelling.
+        """Return words in segments' texts that match a regular expression as a whole, or have a spelling.
 
-        The words are those of the tokenizer `words`. Where tokens do not spell the text (`token_bytes`), the
+        The words are those of the tokenizer `words`. If tokens do not spell the text (`token_bytes`), the
         stored texts are read, and no sequences of tokens are found.
 
         Raises
         ------
         InvalidArgument
-            The expression is none, or needs more than a finite automaton.
+            The expression is invalid, or needs more than a finite automaton.
         ResourceError
             It has too many states, or a segment has too many words.
 
-        Cost: some 80 ns a token the first time that a segment is asked; then that of `matching`.
+        Cost: about 80 ns per token for the first query of a segment; then that of `matching`.
         """
         from ngramdb.tokenizers.word_forms import words_matching
 
@@ -253,53 +253,53 @@ class Tokenizer(ABC):
     def documents_with_words(
         self, segment: Any, clauses: Sequence[Sequence[bytes]]
     ) -> npt.NDArray[np.uint32] | None:
-        """The documents of a segment whose stored texts have one of the words of each clause: ascending.
+        """Return documents of a segment whose stored texts have one of the words of each clause: ascending.
 
-        None where that is not known, and every text has to be read. For tokenizers whose tokens do not spell
-        the text. Cost: that of reading all texts, the first time that a segment is asked.
+        None if unknown, so that every text has to be read. For tokenizers whose tokens do not spell
+        the text. Cost: that of reading all texts, for the first query of a segment.
         """
         from ngramdb.tokenizers.word_forms import documents_with
 
         return documents_with(segment, self, clauses)
 
     def words_of(self, text: str) -> list[str]:
-        """The words of a text, as the tokenizer `words` finds them."""
+        """Return the words of a text, as found by the tokenizer `words`."""
         from ngramdb.tokenizers.word_forms import split_into_words
 
         return split_into_words(text)
 
     def split(self, text: str) -> list[str]:
-        """The pieces of a query's text that are its tokens, whether or not the vocabulary has them."""
+        """Return the pieces of a query's text that are its tokens, even if the vocabulary lacks them."""
         return self.token_texts(self.encode(text))
 
     def split_unfinished(self, text: str) -> list[str]:
-        """Return the pieces of a text whose last token is perhaps the beginning of a longer one."""
+        """Return the pieces of a text whose last token may be the beginning of a longer one."""
         return self.split(text)
 
     def fork(self) -> Tokenizer:
-        """A tokenizer whose growth this one does not see.
+        """Return a tokenizer whose growth does not affect this one.
 
         A load works on a fork, and its commit publishes the fork; a failed load drops it, and its words are
-        never seen. Kinds that do not grow return themselves. Cost: no more than logarithmic in the
+        never seen. Kinds that do not grow return themselves. Cost: at most logarithmic in the
         vocabulary.
         """
         return self
 
     def encoder(self, fast: bool = True) -> Encoder:
-        """What one load gets its ids from: the ids of `encode_batch`, the fast way if there is one."""
+        """Return the encoder of one load: with the ids of `encode_batch`, in a faster way if there is one."""
         return Encoder(self)
 
     @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes while it makes ids of texts; 0 where that is little."""
+        """Approximate memory that encoding texts takes; 0 if negligible."""
         return 0
 
     def definition(self) -> FileContent | None:
-        """What must be stored once, when a corpus is created; None when the kind is enough."""
+        """Return the file to be stored when a corpus is created; None if the kind is enough."""
         return None
 
     def vocabulary_since(self, n_known: int) -> FileContent | None:
-        """What a load must store: the entries [n_known, n_vocabulary), or None when there are none."""
+        """Return the file that a load must store: entries [n_known, n_vocabulary), or None without any."""
         return None
 
     def check(self) -> None:
@@ -307,7 +307,7 @@ class Tokenizer(ABC):
         return None
 
     def check_id(self, value: int) -> int:
-        """The id as an int below n_vocabulary. Raises InvalidArgument."""
+        """Return the id as an int below n_vocabulary. Raises InvalidArgument."""
         number = token_id(value)
         if number >= self.n_vocabulary:
             raise InvalidArgument(
@@ -317,16 +317,16 @@ class Tokenizer(ABC):
 
 
 class Encoder:
-    """The ids of one load's documents, batch by batch; for one thread."""
+    """An encoder for one load's documents, batch by batch; for one thread."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
-    #: A note for people on how the ids were made.
+    #: A note for the user on how the ids were made.
     note: str | None = None
 
-    #: Whether ids of earlier batches may be others than `encode_batch` of the tokenizer gives. Once it is so,
-    #: all later batches have the right ones, and the earlier ones must be encoded anew.
+    #: True if ids of earlier batches may differ from `encode_batch` of the tokenizer. From then on,
+    #: all later batches have the right ones, and the earlier ones must be encoded again.
     in_doubt: bool = False
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
@@ -334,11 +334,11 @@ class Encoder:
         return self._tokenizer.encode_batch(texts)
 
     def end(self) -> None:
-        """No batch of this load is left: give back what only encoding needs. Another may come after all."""
+        """Free what only encoding needs: no batch of this load is left, as far as is known."""
 
 
 def as_ids(ids: npt.ArrayLike) -> Ids:
-    """Token ids of documents as one contiguous array, every value checked; no copy when it is uint32 already.
+    """Return token ids of documents as one contiguous array, every value checked; no copy of uint32 arrays.
 
     Raises InvalidArgument naming the first value that is not an integer from 0 to 2**32 - 1.
     """
@@ -348,7 +348,7 @@ def as_ids(ids: npt.ArrayLike) -> Ids:
 
 
 def reproduced(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
-    """`Tokenizer.reproduces` by the texts of pieces of the ids, if a text is what its tokens spell."""
+    """Implement `Tokenizer.reproduces` by the texts of the ids, if a text is what its tokens spell."""
 
     def is_same(text: bytes, some: Ids) -> bool:
         at = 0
@@ -365,7 +365,7 @@ def reproduced(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: 
 
 
 def to_utf8(text: str) -> bytes:
-    """A query's text as UTF-8. Raises InvalidArgument for anything but a str, and for a lone surrogate."""
+    """Encode a query's text as UTF-8. Raises InvalidArgument for non-strings and for lone surrogates."""
     if not isinstance(text, str):
         raise InvalidArgument(f"text to tokenize must be a str, not {type(text).__name__}")
     try:
@@ -378,7 +378,7 @@ def to_utf8(text: str) -> bytes:
 
 
 def from_utf8(texts: Sequence[bytes]) -> list[str]:
-    """Documents as str. Raises InvalidArgument naming the document and the byte where UTF-8 ends."""
+    """Decode documents. Raises InvalidArgument naming the document and the byte where UTF-8 is invalid."""
     decoded: list[str] = []
     for number, text in enumerate(texts):
         try:
@@ -391,17 +391,17 @@ def from_utf8(texts: Sequence[bytes]) -> list[str]:
 
 
 def placed(ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> Placed:
-    """`Tokenizer.places` of ids and the characters [start, stop) that each stands for, or of none."""
+    """Return `Tokenizer.places` for ids and the characters [start, stop) that each covers, perhaps none."""
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
     starts = np.maximum.accumulate(bounds[:, 0])
     stops = np.maximum.accumulate(np.maximum(bounds[:, 1], starts))
-    # Those without a character: the next stop that is behind their own place.
+    # Tokens without a character: the next stop beyond their own place.
     after = np.append(stops, stops[-1:])[np.searchsorted(stops, starts, side="right")]
     return np.array(ids, dtype=np.int64), starts, np.where(stops > starts, stops, after)
 
 
 def offsets_of(sizes: Sequence[int]) -> Offsets:
-    """Offsets from sizes: (n + 1,) int64 from 0."""
+    """Return offsets for sizes: (n + 1,) int64 from 0."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets

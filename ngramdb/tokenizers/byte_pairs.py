@@ -1,13 +1,13 @@
-r"""Byte-pair tokenizers in other forms, as the `tokenizer.json` that makes the same ids.
+r"""Conversion of byte-pair tokenizers in other formats to a `tokenizer.json` with the same ids.
 
-tiktoken's files have a line `<base64 of a token's bytes> <rank>` for each token, and mistral-common's
-`tekken.json` the same as JSON. Both libraries cut a text by a regular expression, and merge within each
-piece the two neighbours whose bytes together are the token of the lowest rank; a piece that is a token as a
+A file of tiktoken has a line `<base64 of a token's bytes> <rank>` for each token, and mistral-common's
+`tekken.json` the same as JSON. Both libraries split a text by a regular expression, and within each piece
+merge the two neighbours whose joined bytes are the token of the lowest rank; a piece that is a token as a
 whole stays one. `tokenizers` does that by a list of pairs, so all pairs are listed, in the order of the ranks
-of what they make.
+of their results.
 
-Special tokens have their ids, so that documents of ids can be read, and are never found in a text: they are
-no "added tokens" here, and no pair makes them.
+Special tokens keep their ids, so that documents of ids can be read, but are never found in a text: they are
+not "added tokens" here, and no pair makes them.
 """
 
 from __future__ import annotations
@@ -36,33 +36,34 @@ _WORDS_OF_O200K = (
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
-# As tiktoken has them: possessive quantifiers that change nothing, but keep others from their fast paths.
+# tiktoken's versions: possessive quantifiers that change nothing, but prevent fast paths of other libraries.
 _SAME_PATTERNS = {
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": _WORDS_OF_GPT2,
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
     r"|\s*[\r\n]|\s+(?!\S)|\s": _WORDS_OF_CL100K,
 }
-# `tokenizers` reads `{1,3}+` as a repetition of `{1,3}`. At the end of an alternative nothing is given back.
+# `tokenizers` reads `{1,3}+` as a repetition of `{1,3}`. At the end of an alternative, backtracking is
+# useless.
 _POSSESSIVE = re.compile(r"(\{\d+(?:,\d*)?\})\+")
 _POSSESSIVE_AT_END = re.compile(_POSSESSIVE.pattern + r"(?=\||$)")
-# To tiktoken the end of the text, to `tokenizers` that of a line.
+# The end of the text for tiktoken, but the end of a line for `tokenizers`.
 _END_OF_TEXT = re.compile(r"(?<!\\)\$(?=\||\)|$)")
 
 _BYTE_LEVEL = {"type": "ByteLevel", "trim_offsets": True}
 
-# Of an object of tiktoken's, whose methods give none of them.
+# Private attributes of a tiktoken object, whose methods return none of these.
 _OF_ENCODING = attrgetter("_mergeable_ranks", "_pat_str", "_special_tokens")
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a file of ranks leaves out: how a text is cut, and which ids are special."""
+    """The facts that a file of ranks leaves out: how a text is split, and which ids are special."""
 
     pattern: str
     special: Mapping[str, int] = field(default_factory=dict)
 
 
-#: Encodings of tiktoken by their names, which their files have, too.
+#: Encodings of tiktoken by name; their files have the same names.
 ENCODINGS = {
     "gpt2": Encoding(_WORDS_OF_GPT2, {"<|endoftext|>": 50256}),
     "r50k_base": Encoding(_WORDS_OF_GPT2, {"<|endoftext|>": 50256}),
@@ -82,15 +83,15 @@ ENCODINGS = {
 
 
 def from_tiktoken_file(content: bytes, name: str) -> bytes:
-    """The tokenizer.json of a file of tiktoken's; `name` is the file's, which begins with the encoding's.
+    """Return the tokenizer.json of a tiktoken file; its `name` begins with the name of the encoding.
 
-    Raises InvalidArgument where the encoding is not known, or the content is something else.
+    Raises InvalidArgument if the encoding is unknown, or the content is something else.
     """
     encoding = next((key for key in ENCODINGS if name.startswith(key)), None)
     if encoding is None:
         raise InvalidArgument(
-            f"{name} does not say how its texts are cut into words: name the file as its encoding is "
-            f"({', '.join(f'{key}.tiktoken' for key in ENCODINGS)}), or give the object tiktoken.Encoding in "
+            f"{name} does not define how its texts are split into words: name the file after its encoding "
+            f"({', '.join(f'{key}.tiktoken' for key in ENCODINGS)}), or pass the object tiktoken.Encoding in "
             "Python"
         )
     ranks: dict[bytes, int] = {}
@@ -100,19 +101,19 @@ def from_tiktoken_file(content: bytes, name: str) -> bytes:
             ranks[base64.b64decode(token, validate=True)] = int(rank)
         except (ValueError, binascii.Error) as error:
             raise InvalidArgument(
-                f"{name} is no file of tiktoken: line {number} is not a token in base64 and its rank"
+                f"{name} is not a tiktoken file: line {number} is not a token in base64 and its rank"
             ) from error
     known = ENCODINGS[encoding]
     return tokenizer_json(ranks, known.pattern, known.special)
 
 
 def from_tiktoken(encoding: Any) -> bytes:
-    """The tokenizer.json of a `tiktoken.Encoding`. Raises InvalidArgument."""
+    """Return the tokenizer.json of a `tiktoken.Encoding`. Raises InvalidArgument."""
     return tokenizer_json(*_OF_ENCODING(encoding))
 
 
 def from_tekken(content: bytes, name: str) -> bytes:
-    """The tokenizer.json of a `tekken.json`. Raises InvalidArgument where the content is something else."""
+    """Return the tokenizer.json of a `tekken.json`. Raises InvalidArgument for other content."""
     try:
         parts = json.loads(content)
         config = parts["config"]
@@ -128,39 +129,39 @@ def from_tekken(content: bytes, name: str) -> bytes:
         special = {text: i for text, i in special.items() if i not in taken} | given
         pattern = str(config["pattern"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument(f"{name} is no tekken.json of mistral-common: {error!r}") from error
+        raise InvalidArgument(f"{name} is not a tekken.json of mistral-common: {error!r}") from error
     return tokenizer_json(ranks, pattern, special)
 
 
 def is_tiktoken(content: bytes) -> bool:
-    """Whether it begins as a file of tiktoken's does."""
+    """Return True if the content begins like a tiktoken file."""
     return re.match(rb"[A-Za-z0-9+/]+=* [0-9]+\r?\n", content[:4096]) is not None
 
 
 def is_tekken(content: bytes) -> bool:
-    """Whether it is a tekken.json, and no tokenizer.json; both begin with a brace."""
+    """Return True for a tekken.json, False for a tokenizer.json; both begin with a brace."""
     head = content[:4096]
     return b'"default_num_special_tokens"' in head or b'"num_vocab_tokens"' in head
 
 
 def tokenizer_json(ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int]) -> bytes:
-    """The tokenizer.json of a byte-pair tokenizer.
+    """Return the tokenizer.json of a byte-pair tokenizer.
 
     Parameters
     ----------
     ranks : the id of each token by its bytes; tokens of lower ids are merged first
     pattern : the regular expression whose matches are the pieces of a text
-    special : ids of tokens that stand in no text
+    special : ids of tokens that never occur in a text
 
     Raises
     ------
     InvalidArgument
-        A pattern that `tokenizers` would read otherwise, or no token for some byte.
+        A pattern that `tokenizers` would interpret differently, or a byte without a token.
     """
     pattern = _pattern_of(pattern)
     lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if lacking:
-        raise InvalidArgument(f"the tokenizer has no token for the byte {lacking[0]}")
+        raise InvalidArgument(f"the tokenizer lacks a token for the byte {lacking[0]}")
     spelled = {token: token.decode("latin-1").translate(_CHARACTERS) for token in ranks}
     vocabulary = {spelled[token]: rank for token, rank in ranks.items()}
     for text, token_id in special.items():
@@ -204,21 +205,21 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str, special: Mapping[st
 
 
 def _pattern_of(pattern: str) -> str:
-    """The regular expression as `tokenizers` is to read it. Raises InvalidArgument."""
+    """Return the regular expression in the syntax of `tokenizers`. Raises InvalidArgument."""
     same = _SAME_PATTERNS.get(pattern)
     if same is not None:
         return same
     translated = _END_OF_TEXT.sub(r"\\z", _POSSESSIVE_AT_END.sub(r"\1", pattern))
     if _POSSESSIVE.search(translated):
         raise InvalidArgument(
-            f"the tokenizer cuts texts by {pattern!r}, and the library tokenizers has no possessive {{…}}+; "
-            "write the pattern without it, if that is the same"
+            f"the tokenizer splits texts by {pattern!r}, but the library tokenizers lacks possessive "
+            "{…}+; write the pattern without it, if the result is the same"
         )
     return translated
 
 
 def _pairs(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """All pairs of tokens that make a token, by its rank, then by their own."""
+    """Return all pairs of tokens that make a token, by its rank, then by their own."""
     found = []
     for token in sorted(ranks, key=ranks.__getitem__):
         cuts = ((token[:at], token[at:]) for at in range(1, len(token)))
@@ -228,7 +229,7 @@ def _pairs(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
 
 
 def _characters() -> dict[int, int]:
-    """Byte -> the character that stands for it in a byte-level vocabulary."""
+    """Map each byte to its character in a byte-level vocabulary."""
     printable = {
         *range(ord("!"), ord("~") + 1),
         *range(ord("¡"), ord("¬") + 1),

@@ -1,11 +1,11 @@
-"""`callable`: a function of the user's in Python, by a name and a version that the corpus keeps.
+"""`callable`: a Python function of the user, identified by a name and a version that the corpus stores.
 
-A function cannot be stored. The corpus has its name and version, how many ids there are, and the ids that it
-gave for a sample text; whoever asks by text, or loads, gives it again (`register_tokenizer`). Another name or
-version, or one that gives other ids for the sample, is refused. Counts by token ids need no function.
+A function cannot be stored. The corpus has its name and version, the number of ids, and the ids of
+a sample text; to query by text, or to load, the user registers it again (`register_tokenizer`). A different
+name or version, or different ids for the sample, is an error. Counts by token ids need no function.
 
-A document is its own tokens: a function that gives tokens for the empty text puts something around texts, and
-is refused. Texts are stored.
+A document consists of its own tokens only: a function that returns tokens for the empty text adds something
+around texts, and is rejected. Texts are stored.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from ngramdb.tokenizers.base import (
 
 DEFINITION_KIND = "TOKZ"
 
-# What tells functions of the same name apart: letters of several scripts, digits, marks, white space, a
+# Distinguishes functions of the same name: letters of several scripts, digits, marks, white space, a
 # character outside of the basic plane.
 SAMPLE = "The naïve fox's 12.5 %\n«Ёлки» 自然語言 e\u0301 😀  end."
 
-# Texts of so many characters together are one call, between two interrupt checks.
+# Texts with this many characters together are one call, between two interrupt checks.
 BATCH_CHARS = 1 << 18
 
-# Token ids by which it is seen whether `decode` keeps words apart.
+# Number of token ids for checking whether `decode` separates words.
 SAMPLE_IDS = 32
 
 _NAME = re.compile(r"\w[\w.-]*")
@@ -54,7 +54,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class CallableTokenizer:
-    """A tokenizer that is a function in Python, under a name of its own.
+    """A tokenizer that is a Python function, with a name.
 
     >>> import ngramdb
     >>> def letters(texts):
@@ -65,15 +65,16 @@ class CallableTokenizer:
 
     Parameters
     ----------
-    name : what the corpus keeps, and other processes give the function by: letters, digits, `_`, `-`, `.`
-    encode : from a list of texts to the token ids of each: a sequence or array of integers a text, the same
-        whenever it is asked, without tokens that begin or end a text. Called from one thread at a time by a
-        load, and from any thread by questions.
+    name : stored with the corpus, and used by other processes to register the function: letters, digits, `_`,
+        `-`, `.`
+    encode : from a list of texts to the token ids of each: a sequence or array of integers per text, always
+        the same, without tokens that begin or end a text. Called from one thread at a time by a
+        load, and from any thread by queries.
     n_vocabulary : ids are below it
-    version : changes when `encode` does
+    version : must change if `encode` does
     decode : from a list of ids to a text, for display; without it tokens are shown as their numbers
-    spans : from a text to the characters (start, stop) that each of its tokens stands for; with it there are
-        MATCH TEXT, IGNORE CASE, and contexts as they stand in the text
+    spans : from a text to the characters (start, stop) that each of its tokens covers; it allows
+        MATCH TEXT, IGNORE CASE, and contexts with the original text
     words : True if tokens are words: regular expressions, PREFIX and IGNORE DIACRITICS are then compared with
         the tokens as `decode` shows them. False if tokens are pieces of words: they are compared with the
         words of the text, which needs `spans`. By default, True if `decode` puts white space between tokens
@@ -81,7 +82,7 @@ class CallableTokenizer:
     Raises
     ------
     InvalidArgument
-        A name, version or number that cannot be one.
+        An invalid name, version or number.
     """
 
     name: str
@@ -95,7 +96,7 @@ class CallableTokenizer:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise InvalidArgument(
-                f"a tokenizer's name has letters, digits, '_', '-' and '.', and {self.name!r} has not"
+                f"invalid tokenizer name {self.name!r}: use letters, digits, '_', '-' and '.'"
             )
         if not isinstance(self.version, str) or not self.version.isprintable():
             raise InvalidArgument(f"a tokenizer's version is a text, not {self.version!r}")
@@ -115,15 +116,15 @@ _registered: dict[str, CallableTokenizer] = {}
 
 
 def register_tokenizer(tokenizer: CallableTokenizer) -> None:
-    """Have corpora of this process use a function, by its name, in place of one of that name before.
+    """Register a function by its name for corpora of this process; it replaces one of the same name.
 
-    Corpora that were made with it find it, and `CREATE CORPUS … TOKENIZER 'name'` takes its name.
-    `create_corpus` does this with the one that it is given.
+    Corpora that were made with it find it, and `CREATE CORPUS … TOKENIZER 'name'` accepts its name.
+    `create_corpus` registers the function that it is passed.
 
     Raises
     ------
     InvalidArgument
-        It is none.
+        The argument is not a CallableTokenizer.
     """
     if not isinstance(tokenizer, CallableTokenizer):
         raise InvalidArgument(f"register_tokenizer takes a CallableTokenizer, not {type(tokenizer).__name__}")
@@ -131,23 +132,23 @@ def register_tokenizer(tokenizer: CallableTokenizer) -> None:
 
 
 def registered(name: str) -> CallableTokenizer | None:
-    """The function that is registered under a name."""
+    """Return the function that is registered under a name."""
     return _registered.get(name)
 
 
 class CalledTokenizer(Tokenizer):
-    """A function, by its identity: looked up when it is used."""
+    """A function, identified by name and version: looked up on use."""
 
     kind = "callable"
     lossless = False
 
     def __init__(self, definition: bytes, source: str = "the stored tokenizer") -> None:
-        """Read what a corpus keeps of it. Raises InvalidArgument."""
+        """Read the data that a corpus stores about it. Raises InvalidArgument."""
         try:
             kept = json.loads(definition)
             name, version, n_vocabulary = kept["name"], kept["version"], kept["n_vocabulary"]
             self._sample = [int(token_id) for token_id in kept["sample"]]
-            # Checked as what a user gives is.
+            # Checked like arguments of a user.
             self._kept = CallableTokenizer(name, list, n_vocabulary, version)
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidArgument(f"{source} does not describe a function: {error}") from error
@@ -157,11 +158,11 @@ class CalledTokenizer(Tokenizer):
 
     @classmethod
     def of(cls, given: CallableTokenizer) -> CalledTokenizer:
-        """The tokenizer of a new corpus. Raises InvalidArgument, ExecutionError."""
+        """Make the tokenizer of a new corpus. Raises InvalidArgument, ExecutionError."""
         if len(_ids_of(given, [""])[0]):
             raise InvalidArgument(
-                f"the tokenizer {given.name} gives tokens for the empty text: those that it puts around "
-                "texts are to be left out"
+                f"the tokenizer {given.name} returns tokens for the empty text: leave out those that "
+                "it adds around texts"
             )
         kept = {
             "name": given.name,
@@ -173,19 +174,19 @@ class CalledTokenizer(Tokenizer):
         return cls(json.dumps(kept).encode())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is the identity."""
+        """Pickle the identity only."""
         return CalledTokenizer, (self._definition,)
 
     def function(self) -> CallableTokenizer:
-        """What is registered under the name. Raises InvalidArgument where it is not the same."""
+        """The function registered under the name. Raises InvalidArgument if it is missing or differs."""
         kept, found = self._kept, _registered.get(self._kept.name)
         if found is not None and found is self._verified:
             return found
         what = f"the corpus has the tokenizer {kept.name}, version {kept.version!r}, a function in Python"
         if found is None:
             raise InvalidArgument(
-                f"{what}, which this process lacks: ngramdb.register_tokenizer(ngramdb.CallableTokenizer("
-                f"{kept.name!r}, …)) gives it; Corpus.count and prob by token ids need none"
+                f"{what}, which is not registered in this process: call ngramdb.register_tokenizer("
+                f"ngramdb.CallableTokenizer({kept.name!r}, …)); Corpus.count and prob by token ids need none"
             )
         if (found.version, found.n_vocabulary) != (kept.version, kept.n_vocabulary):
             raise InvalidArgument(
@@ -194,7 +195,7 @@ class CalledTokenizer(Tokenizer):
             )
         if _ids_of(found, [SAMPLE])[0].tolist() != self._sample:
             raise InvalidArgument(
-                f"{what}; the one registered gives other ids than that did: register that one, and give "
+                f"{what}; the registered one returns other ids than that did: register that one, and give "
                 "this one another version"
             )
         self._verified = found
@@ -233,7 +234,9 @@ class CalledTokenizer(Tokenizer):
         with _errors_of(self._kept.name):
             text = decode(values.tolist())
         if not isinstance(text, str):
-            raise ExecutionError(f"decode of the tokenizer {self._kept.name} gives no text: {text!r:.80}")
+            raise ExecutionError(
+                f"decode of the tokenizer {self._kept.name} did not return a text: {text!r:.80}"
+            )
         return text
 
     def token_text(self, token_id: int) -> str:
@@ -241,7 +244,7 @@ class CalledTokenizer(Tokenizer):
 
     @property
     def finds_sentences(self) -> bool:  # type: ignore[override]
-        """See the base class; not where this process lacks the function."""
+        """See the base class; False if this process lacks the function."""
         found = _registered.get(self._kept.name)
         return found is not None and found.spans is not None
 
@@ -274,7 +277,7 @@ class CalledTokenizer(Tokenizer):
         return [text[start:stop] for start, stop in cut]
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
-        """Return where words are in a text: by `spans`, else at white space."""
+        """Return the places of words in a text: by `spans`, else at white space."""
         spans = self.function().spans
         if spans is None:
             return [found.span() for found in re.finditer(r"\S+", text)]
@@ -310,7 +313,7 @@ class CalledTokenizer(Tokenizer):
 
 
 class _errors_of:  # noqa: N801
-    """Errors of a user's function as ours, with its name."""
+    """Convert errors of a user's function to ours, with its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -324,9 +327,9 @@ class _errors_of:  # noqa: N801
 
 
 def _decodes_words(function: CallableTokenizer) -> bool:
-    """Return True if `decode` puts white space between tokens, of which it shows none itself.
+    """Return True if `decode` separates tokens by white space, which single tokens do not contain.
 
-    It is called with some ids of the vocabulary and pairs of them; an id that it refuses settles nothing.
+    It is called with some ids of the vocabulary and pairs of them; ids that it rejects are ignored.
     """
     decode = function.decode
     assert decode is not None
@@ -334,21 +337,21 @@ def _decodes_words(function: CallableTokenizer) -> bool:
     try:
         alone = [decode([number]) for number in some]
         pairs = [decode([a, b]) for a, b in pairwise(some)]
-    except Exception:  # not asked for: the error is raised if the vocabulary is needed
+    except Exception:  # not requested: the error is raised if the vocabulary is needed
         return False
     return all(pair.split() == [a, b] for pair, (a, b) in zip(pairs, pairwise(alone), strict=True))
 
 
 def _ids_of(function: CallableTokenizer, texts: list[str]) -> list[Ids]:
-    """The ids of each text, checked. Raises ExecutionError, InvalidArgument."""
+    """Return the ids of each text, checked. Raises ExecutionError, InvalidArgument."""
     if not texts:
         return []
     with _errors_of(function.name):
         found = list(function.encode(texts))
     if len(found) != len(texts):
         raise ExecutionError(
-            f"the tokenizer {function.name} gives ids of {len(found)} texts for {len(texts)}: encode takes a "
-            "list of texts, and gives a list of ids for each"
+            f"the tokenizer {function.name} returned ids of {len(found)} texts for {len(texts)}: encode "
+            "takes a list of texts, and returns a list of ids for each"
         )
     made = []
     for text, given in zip(texts, found, strict=True):
@@ -356,12 +359,12 @@ def _ids_of(function: CallableTokenizer, texts: list[str]) -> list[Ids]:
             ids = as_ids(np.asarray(given, dtype=None if len(given) else np.uint32))
         except (InvalidArgument, TypeError, ValueError) as error:
             raise ExecutionError(
-                f"the tokenizer {function.name} gives no token ids for the text {text!r:.80}: {error}"
+                f"the tokenizer {function.name} did not return token ids for the text {text!r:.80}: {error}"
             ) from error
         if len(ids) and int(ids.max()) >= function.n_vocabulary:
             raise ExecutionError(
-                f"the tokenizer {function.name} gives the id {int(ids.max())} for the text {text!r:.80}, and "
-                f"its n_vocabulary is {function.n_vocabulary}"
+                f"the tokenizer {function.name} returned the id {int(ids.max())} for the text {text!r:.80}, "
+                f"but its n_vocabulary is {function.n_vocabulary}"
             )
         made.append(ids)
     return made

@@ -27,16 +27,16 @@ from ngramdb.tokenizers.base import (
     to_utf8,
 )
 
-# One code point a number of four bytes, whatever the machine's byte order.
+# One code point is a number of four bytes, whatever the machine's byte order.
 _ENCODING = "utf-32-le"
 _CODE_POINT = np.dtype("<u4")
 
-# The surrogates are not characters: no text holds them.
+# The surrogates are not characters: no text contains them.
 _FIRST_SURROGATE, _LAST_SURROGATE = 0xD800, 0xDFFF
 
 
 class CharsTokenizer(Tokenizer):
-    """Ids 0..0x10FFFF."""
+    """A tokenizer with ids 0..0x10FFFF."""
 
     kind = "chars"
     lossless = True
@@ -46,7 +46,7 @@ class CharsTokenizer(Tokenizer):
         return sys.maxunicode + 1
 
     def encode(self, text: str) -> QueryIds:
-        to_utf8(text)  # refuses lone surrogates with the same message as everywhere
+        to_utf8(text)  # rejects lone surrogates with the usual message
         return np.frombuffer(text.encode(_ENCODING), dtype=_CODE_POINT).astype(np.int64)
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
@@ -58,8 +58,8 @@ class CharsTokenizer(Tokenizer):
         codes = as_ids(ids)
         wrong = codes[codes > sys.maxunicode]
         if wrong.size:
-            raise InvalidArgument(f"token id {int(wrong[0])} is no Unicode character")
-        # Surrogates are not characters either, but a corpus may have them as ids: they are escaped.
+            raise InvalidArgument(f"token id {int(wrong[0])} is not a Unicode character")
+        # Surrogates are not characters either, but a corpus may contain them as ids: they are escaped.
         text = codes.astype(_CODE_POINT).tobytes().decode(_ENCODING, "surrogatepass")
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -100,7 +100,7 @@ def _is_no_character(codes: Ids) -> Flags:
 
 
 class BytesTokenizer(Tokenizer):
-    """Ids 0..255."""
+    """A tokenizer with ids 0..255."""
 
     kind = "bytes"
     lossless = True
@@ -119,7 +119,7 @@ class BytesTokenizer(Tokenizer):
     def decode(self, ids: npt.ArrayLike) -> str:
         text = self.decode_exact(ids)
         if text is None:
-            raise InvalidArgument(f"token id {int(as_ids(ids).max())} is no byte: ids are 0..255")
+            raise InvalidArgument(f"token id {int(as_ids(ids).max())} is not a byte: ids are 0..255")
         return text.decode("utf-8", "backslashreplace")
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
@@ -140,15 +140,15 @@ class BytesTokenizer(Tokenizer):
         return np.arange(256, dtype=np.uint8), np.arange(257, dtype=np.int64)
 
 
-# ---- `tokens`: documents come as token ids, made elsewhere; there is no text on either side.
+# ---- `tokens`: documents come as token ids, made elsewhere; neither documents nor queries have text.
 
 
-# Ids between two interrupt checks: some 5 ms.
+# Ids between two interrupt checks: about 5 ms.
 CHUNK = 1 << 15
 
 
 class TokensTokenizer(Tokenizer):
-    """Any id of 0..2**32-1, shown as its number."""
+    """A tokenizer with any id of 0..2**32-1, displayed as its number."""
 
     kind = "tokens"
     finds_sentences = False
@@ -165,7 +165,7 @@ class TokensTokenizer(Tokenizer):
         _refuse("a document's text cannot be tokenized")
 
     def decode(self, ids: npt.ArrayLike) -> str:
-        """The numbers joined by blanks."""
+        """Return the numbers joined by blanks."""
         numbers = as_ids(ids)
         starts = checked(range(0, len(numbers), CHUNK))
         return " ".join(" ".join(map(str, numbers[start : start + CHUNK].tolist())) for start in starts)

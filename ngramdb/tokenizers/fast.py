@@ -1,14 +1,14 @@
-"""Ids by the library `fastokens`, some fifty times as fast as `tokenizers`, verified by comparison.
+"""Ids by the library `fastokens`, about fifty times as fast as `tokenizers`, verified by comparison.
 
-The database must never hold ids that `tokenizers` would not give. So the fast way is taken for byte-level
-tokenizers only, and only after both libraries gave the same ids
+The database must never contain ids that `tokenizers` would not produce. So the fast path is used for
+byte-level tokenizers only, and only after both libraries returned the same ids
 
 - for texts on which implementations differ (`hard_texts`), once, before the first use;
-- for every character that texts bring, among letters, digits and blanks, before a text with it is believed;
-- for a sample of every batch: pieces drawn at random.
+- for every character that occurs, among letters, digits and blanks, before a text with it is trusted;
+- for a sample of every batch: randomly drawn pieces.
 
-At the first difference the way is closed for good; the batch gets its ids from `tokenizers`, and whoever took
-earlier batches of the same load is told that they have to be encoded again (`Encoder.in_doubt`).
+At the first difference the fast path is closed for good; the batch gets its ids from `tokenizers`, and the
+encoder reports that earlier batches of the same load must be encoded again (`Encoder.in_doubt`).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ngramdb import interrupts
 from ngramdb.errors import QueryCancelled
 from ngramdb.tokenizers.base import Ids, Offsets, offsets_of
 
-# Ids and offsets of texts, as `tokenizers` gives them.
+# Returns ids and offsets of texts, as `tokenizers` does.
 Exact = Callable[[list[str]], tuple[Ids, Offsets]]
 
-# Opening the library and comparing it takes half a second and 100 MB: what `tokenizers` needs for so much
-# text.
+# Opening the library and comparing it takes half a second and 100 MB: as much as `tokenizers` takes for this
+# much text.
 WORTHWHILE_BYTES = 1 << 20
-# Opening it again, already compared, takes 0.3 s: a tenth of what a load of so much text takes.
+# Opening it again, already compared, takes 0.3 s: a tenth of the time for loading this much text.
 WORTH_CLOSING_BYTES = 1 << 26
-# Characters a call: what the library does in 50 ms, in which nothing can be stopped.
+# Characters per call: the library's work of 50 ms, which cannot be interrupted.
 BATCH_CHARS = 1 << 22
 # A text that may take the library longer than that: of the worst kind, a run of one letter, a megabyte takes
 # 0.3 s.
 LONG_CHARS = 1 << 20
-# Of the text of a batch so much is compared, in pieces or parts of them of so many characters: about as much
+# The share of a batch's text that is compared, in pieces of up to this many characters: about as much
 # work for `tokenizers` as the rest is for the fast library.
 SAMPLE_SHARE = 1 / 128
 SAMPLE_CHARS = 1 << 13
@@ -56,13 +56,13 @@ _CODE_POINT = np.dtype("<u4")
 
 
 class _Closed(Exception):
-    """Why the fast way cannot be taken (any more)."""
+    """The reason why the fast path cannot be used (any longer)."""
 
 
 class _Forks:
-    """Whether this process is a child of one that used the library.
+    """A record of whether this process was forked from one that used the library.
 
-    It has none of the library's threads, and may hold locks that are never released.
+    A child has none of the library's threads, and may inherit locks that are never released.
     """
 
     used = False
@@ -78,14 +78,14 @@ if hasattr(os, "register_at_fork"):
 
 
 class FastWay:
-    """The fast library for one `tokenizer.json`, and what it has been compared on. Threads may share it."""
+    """The fast library for one `tokenizer.json`, and what it was compared on. Threads may share it."""
 
     def __init__(
         self, definition: bytes, parts: dict[str, Any], exact: Exact, vocabulary: Callable[[], Sequence[str]]
     ) -> None:
-        """Compare with `exact`, what `tokenizers` does, under a definition and its `parts`.
+        """Compare with `exact`, the results of `tokenizers`, for a definition and its `parts`.
 
-        `vocabulary` gives the texts of all tokens; the parts need not have them.
+        `vocabulary` returns the texts of all tokens; the parts need not contain them.
         """
         self.closed_because: str | None = None
         self._definition = definition
@@ -99,7 +99,7 @@ class FastWay:
         self._lock = threading.Lock()
 
     def ids_of(self, texts: list[str]) -> tuple[Ids, Offsets] | None:
-        """The ids of the texts, flat, and offsets; None where `tokenizers` has to do it."""
+        """Return the ids of the texts, flat, and offsets; None if `tokenizers` has to encode them."""
         if self.closed_because is not None or _Forks.inherited:
             return None
         try:
@@ -113,9 +113,9 @@ class FastWay:
             return None
 
     def rest(self, n_bytes: int) -> None:
-        """Close the library after a load of so much text, where to open it again takes far less time.
+        """Close the library after a load of this many bytes, if opening it again takes far less time.
 
-        It has 60 MB, which sorting can use.
+        It holds 60 MB, which sorting can use.
         """
         if n_bytes < WORTH_CLOSING_BYTES:
             return
@@ -124,7 +124,7 @@ class FastWay:
             self._n_waiting = 0
 
     def _opened(self, texts: list[str]) -> Any:
-        """The library, open once there was text enough, else None. Raises _Closed where it is of no use."""
+        """Return the library once there was enough text, else None. Raises _Closed if it is not usable."""
         with interrupts.holding(self._lock):
             if self._library is not None:
                 return self._library
@@ -146,7 +146,7 @@ class FastWay:
             return library
 
     def _compared(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
-        """The ids of some texts. Raises _Closed at a difference."""
+        """Return the ids of some texts. Raises _Closed at a difference."""
         interrupts.check()
         self._compare_characters(library, texts)
         found = self._encoded(library, texts)
@@ -158,10 +158,10 @@ class FastWay:
         return found
 
     def _encoded(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
-        """What the library gives. Raises _Closed when it fails."""
+        """Return the library's result. Raises _Closed if it fails."""
         _Forks.used = True
         try:
-            # In this thread where that is quick: the library keeps what it knows of words by the thread.
+            # In this thread if that is quick: the library caches words per thread.
             if any(len(text) > LONG_CHARS for text in texts):
                 flat, ends = interrupts.waited_for(partial(library.encode_batch_flat, texts))
             else:
@@ -173,7 +173,7 @@ class FastWay:
         ids: Ids = np.frombuffer(flat, dtype=_CODE_POINT)
         offsets: Offsets = np.frombuffer(ends, dtype="<u8").astype(np.int64)
         if len(offsets) != len(texts) + 1 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
-            raise _Closed("fastokens gave offsets that do not fit its ids")
+            raise _Closed("fastokens returned offsets that do not fit its ids")
         return ids, offsets
 
     def _compare(self, texts: list[str], found: tuple[Ids, Offsets], numbers: Sequence[int]) -> None:
@@ -183,12 +183,12 @@ class FastWay:
         for j, k in enumerate(numbers):
             if not np.array_equal(exact[bounds[j] : bounds[j + 1]], ids[offsets[k] : offsets[k + 1]]):
                 raise _Closed(
-                    f"fastokens gave other ids than tokenizers for {_excerpt(texts[k])}; "
+                    f"fastokens returned other ids than tokenizers for {_excerpt(texts[k])}; "
                     "all ids are those of tokenizers, which takes longer"
                 )
 
     def _compare_characters(self, library: Any, texts: list[str]) -> None:
-        """Compare texts with the characters that come for the first time."""
+        """Compare texts with the characters that occur for the first time."""
         seen = self._seen
         assert seen is not None
         joined = "".join(text for text in texts if not text.isascii())
@@ -202,7 +202,7 @@ class FastWay:
             seen[new] = True
 
     def _drawn(self, texts: list[str]) -> list[int]:
-        """The texts of which the sample is taken: drawn at random until there is enough."""
+        """Return the texts of the sample: drawn at random until there are enough."""
         wanted = SAMPLE_SHARE * sum(map(len, texts))
         drawn: dict[int, None] = {}
         while wanted > 0 and len(drawn) < len(texts):
@@ -218,8 +218,8 @@ class FastWay:
 
 
 def _open(definition: bytes, parts: dict[str, Any]) -> Any:
-    """The library's tokenizer. Raises _Closed when it is not there, or does not take the definition."""
-    if parts["model"].get("dropout"):  # not followed here (`huggingface`), and the library would
+    """Return the library's tokenizer. Raises _Closed if it is missing, or rejects the definition."""
+    if parts["model"].get("dropout"):  # ignored here (`huggingface`), but not by the library
         whole = json.loads(definition)
         whole["model"]["dropout"] = None
         definition = json.dumps(whole).encode()
@@ -239,12 +239,12 @@ def _open(definition: bytes, parts: dict[str, Any]) -> Any:
 
 
 def _of_characters(codes: Sequence[int]) -> list[str]:
-    """Texts that show how a tokenizer classes characters: beside letters, digits, blanks, itself."""
+    """Return texts that show how a tokenizer classifies characters: with letters, digits, blanks, itself."""
     return [f"a{c}b 1{c}2 .{c}. {c} {c}{c}\n{c}" for c in map(chr, codes)]
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
+    """Yield consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
     start = size = 0
     for k, text in enumerate(texts):
         if k > start and size + len(text) > BATCH_CHARS:
@@ -268,7 +268,7 @@ def _excerpt(text: str) -> str:
 # ---- Texts on which two implementations of a byte-level tokenizer are most likely to differ.
 
 
-# Nine scripts and more: with marks, without blanks, from right to left.
+# More than nine scripts: with marks, without blanks, from right to left.
 _SCRIPTS = (
     "The quick brown fox isn't 12,345 km away; naïve café, Straße, İstanbul, ĳ, ﬁnd.",
     "Ξεσκεπάζω τὴν ψυχοφθόρα βδελυγμία. ΣΑΣ σας",
@@ -290,12 +290,12 @@ _BLANKS = (
     *" \t\n\r\v\f\x1c\x1f\x85\u00a0\u1680\u2003\u2028\u2029\u202f\u205f\u3000",
     "\r\n",
 )
-# White space to some tables and not to others, joiners, marks of direction, ends of ranges.
+# Characters that are white space only in some tables, joiners, marks of direction, ends of ranges.
 _ODD = (
     "\x00\x01\x1b\x7f\x80\x9f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u200f\u202e\u2060\u2066"
     "\ufe0f\ufeff\ufffc\ufffd\uffff\ue000\U000e0001\U000f0000\U0010ffff\u0300\u20dd\u0488\u093f\u0903"
 )
-# With blanks between. U+017F is an s, and U+212A a k, where case is ignored.
+# Separated by blanks. U+017F is an s, and U+212A a k, if case is ignored.
 _CONTRACTIONS = (
     "'s 'S 't 'T 're 'RE 'Re 've 'm 'M 'll 'LL 'd 'D 'x ' ’s \u02bcs '\u017f '\u212a ''s 's's 'll've"
 )
@@ -303,14 +303,14 @@ _RUNS = "a A ab é 一 ก 😀 0 12 = - . !? _ \\ # \u200d \u0301 ' \" / aB3"
 _RUNS_OF_BLANKS = ("x y", "\n", " ", " \n", "\t", "\r\n", "\xa0")
 _RUN_LENGTHS = (2, 3, 4, 5, 8, 17, 64, 300)
 
-# How much is drawn at random, anew each time: other machines and other days see other texts.
+# Number of random texts, drawn each time: other machines and other days test other texts.
 N_MIXED = 400
 N_VOCABULARY = 3000
 MOST_ADDED = 64
 
 
 def hard_texts(added: Sequence[str], vocabulary: Sequence[str], draw: random.Random) -> list[str]:
-    """The texts: `added` are the tokenizer's added tokens, `vocabulary` texts of its other ones."""
+    """Return the texts: `added` are the tokenizer's added tokens, `vocabulary` texts of its other ones."""
     if len(added) > MOST_ADDED:  # the first and last ones, and some between
         between = draw.sample(range(8, len(added) - 8), MOST_ADDED - 16)
         added = [*added[:8], *(added[k] for k in sorted(between)), *added[-8:]]
@@ -363,7 +363,7 @@ def _mixed(added: Sequence[str], draw: random.Random) -> Iterator[str]:
 
 
 def _joined(vocabulary: Sequence[str], draw: random.Random) -> Iterator[str]:
-    """Tokens side by side as they may never have been: merges across their borders must be right."""
+    """Yield tokens side by side as they may never have been: merges across their borders must be right."""
     if vocabulary:
         drawn = draw.choices(vocabulary, k=N_VOCABULARY)
         for start in range(0, len(drawn), 20):

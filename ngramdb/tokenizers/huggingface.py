@@ -1,11 +1,11 @@
 """`json`: any Hugging Face `tokenizer.json`, run by the library `tokenizers`.
 
 The file's settings for truncation, padding, BPE dropout and special tokens around a text are ignored: a
-document is exactly its own tokens, and a query is tokenized as documents are. Where the tokenizer is
-byte-level (GPT-2 and its many heirs), a text is the concatenation of its tokens' bytes, and decoding is done
-here, by a table.
+document consists of its own tokens only, and a query is tokenized like documents. If the tokenizer is
+byte-level (GPT-2 and its many successors), a text is the concatenation of its tokens' bytes, and decoding is
+done here, by a table.
 
-The library is heavy, so that only `registry` imports this module, when a `tokenizer.json` is used.
+The library is heavy, so only `registry` imports this module, when a `tokenizer.json` is used.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ from ngramdb.tokenizers.safe_cuts import PIECE_CHARS, changes_texts, pieces, sea
 
 DEFINITION_KIND = "TOKZ"
 
-# Characters per call of the library. Its encodings take some 150 bytes per byte of text until they are
-# gathered, and a batch must hold enough pieces to keep every core busy.
+# Characters per call of the library. Its encodings take about 150 bytes per byte of text until they are
+# collected, and a batch must have enough pieces to keep every core busy.
 BATCH_CHARS = 1 << 20
 
-# What the library, the faster one beside it and their caches of words take for a byte of the definition: some
+# Memory of the library, the faster one beside it and their word caches per byte of the definition: about
 # 150 MB for the 1.6 MB of GPT-2.
 MEMORY_PER_BYTE = 96
 
-# Pre-tokenizers that cut a text into words and drop the blanks between them.
+# Pre-tokenizers that split a text into words and drop the blanks between them.
 _WORD_CUTTERS = frozenset({"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"})
 
-# How some normalizers write a blank.
+# Some normalizers replace a blank by this.
 _BLANK = "\u2581"
 
 _PARALLELISM = "TOKENIZERS_PARALLELISM"
 
 
 class _Threads:
-    """Whether the library may use its threads, and has done so in this process.
+    """A record of whether the library may use its threads, and has done so in this process.
 
-    Unless the variable is set, the library warns on standard error when a process that used its threads
-    forks; so it is set. A forked child has none of these threads, but would wait for them forever: it has to
-    do without it, wherever the variable was set.
+    Unless the variable is set, the library warns on standard error if a process that used its threads
+    forks; so it is set. A forked child has none of these threads, but would wait for them forever: it must
+    not use them, whoever set the variable.
     """
 
     used = False
@@ -88,7 +88,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class HuggingFaceTokenizer(Tokenizer):
-    """One `tokenizer.json`."""
+    """The tokenizer of a `tokenizer.json`."""
 
     kind = "json"
 
@@ -105,12 +105,12 @@ class HuggingFaceTokenizer(Tokenizer):
         self._library.no_truncation()
         self._library.no_padding()
         if getattr(self._library.model, "dropout", None):
-            self._library.model.dropout = None  # random merges: no two encodings of a text would agree
-        # Absent from older versions; it leaves out the character offsets, which are not needed here.
+            self._library.model.dropout = None  # random merges: each encoding of a text would differ
+        # Missing in older versions; it omits the character offsets, which are not needed here.
         self._encode = getattr(self._library, "encode_batch_fast", self._library.encode_batch)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is the file's content."""
+        """Pickle the file's content."""
         return HuggingFaceTokenizer, (self._definition, self._source)
 
     @cached_property
@@ -135,7 +135,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def n_vocabulary(self) -> int:
-        if self.spellings is not None:  # the library takes long to hand its vocabulary over: once only
+        if self.spellings is not None:  # the library is slow to return its vocabulary: do it only once
             return len(self.spellings[1]) - 1
         return 1 + max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
 
@@ -145,7 +145,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _keeps_texts(self) -> bool:
-        """Whether every text is what its tokens spell: nothing is normalized, put in or left out."""
+        """True if every text is what its tokens spell: nothing is normalized, added or left out."""
         return self.lossless and not changes_texts(self._parts) and self._has_every_byte
 
     @cached_property
@@ -178,14 +178,14 @@ class HuggingFaceTokenizer(Tokenizer):
         """See the base class.
 
         Cost: the library's time, on all cores. Memory for a batch of a megabyte of text, but for a longer
-        document that must not be cut (see `seams`): some 150 times its size.
+        document that must not be split (see `seams`): about 150 times its size.
         """
         cut, bounds = self.cut(texts)
         ids, offsets = self.ids_of_pieces(cut)
         return ids, offsets[bounds]
 
     def cut(self, texts: Sequence[bytes]) -> tuple[list[str], Offsets]:
-        """The texts in pieces that may be tokenized one by one: text k is pieces bounds[k]:bounds[k + 1]."""
+        """Split texts into pieces to be tokenized separately: text k is pieces bounds[k]:bounds[k + 1]."""
         cut: list[str] = []
         bounds = np.zeros(len(texts) + 1, dtype=np.int64)
         for number, text in enumerate(from_utf8(texts)):
@@ -194,7 +194,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return cut, bounds
 
     def ids_of_pieces(self, texts: list[str]) -> tuple[Ids, Offsets]:
-        """Ids and offsets of pieces, by the library."""
+        """Return ids and offsets of pieces, by the library."""
         ids, offsets = gather(self._ids_of(texts))
         return ids, offsets
 
@@ -203,20 +203,20 @@ class HuggingFaceTokenizer(Tokenizer):
         dropout = self._parts["model"].get("dropout")
         if dropout:
             made.note = (
-                f"the tokenizer's BPE dropout of {dropout} is left out: with it no two encodings of a text "
-                "would agree"
+                f"the tokenizer's BPE dropout of {dropout} is ignored: with it, each encoding of a text "
+                "would differ"
             )
         return made
 
     @cached_property
     def _fast_way(self) -> FastWay | None:
-        """None but for a byte-level BPE with a token for every byte, which fails on no text."""
+        """The fast path, for a byte-level BPE with a token for every byte, which never fails; else None."""
         if not (self.lossless and self._has_every_byte):
             return None
         return FastWay(self._definition, self._parts, self.ids_of_pieces, self._texts_of_tokens)
 
     def _texts_of_tokens(self) -> list[str]:
-        """The texts of all tokens that are whole characters."""
+        """Return the texts of all tokens that are whole characters."""
         assert self._spelled is not None
         spelled, offsets = self._spelled
         ends = offsets.tolist()
@@ -227,7 +227,7 @@ class HuggingFaceTokenizer(Tokenizer):
         _Threads.used = True
         for batch in _batches(texts):
             interrupts.check()
-            # A text that cannot be cut takes the library seconds a megabyte, in which it cannot be stopped.
+            # A text that cannot be split takes the library seconds per megabyte, without interrupt checks.
             if any(len(text) > 2 * PIECE_CHARS for text in batch):
                 encodings = interrupts.waited_for(partial(self._encodings, batch))
             else:
@@ -241,7 +241,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def has_own_words(self) -> bool:
-        """See the base class: the model is WordLevel, and a pre-tokenizer cuts texts at blanks."""
+        """See the base class: the model is WordLevel, and a pre-tokenizer splits texts at blanks."""
         cutter = self._parts.get("pre_tokenizer") or {}
         kinds = {part.get("type") for part in cutter.get("pretokenizers", (cutter,))}
         cuts = kinds <= _WORD_CUTTERS and not kinds <= {"Punctuation", "Digits"}
@@ -351,7 +351,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
 
 class _FastEncoder(Encoder):
-    """Takes the fast way as long as it is open."""
+    """An encoder that uses the fast path as long as it is open."""
 
     def __init__(self, tokenizer: HuggingFaceTokenizer, way: FastWay) -> None:
         super().__init__(tokenizer)
@@ -365,7 +365,7 @@ class _FastEncoder(Encoder):
         cut, bounds = self._pieces_of(texts)
         found = self._way.ids_of(cut)
         if found is None:
-            # Whatever closed it, a library that fails on one text is not believed on others.
+            # Whatever the reason, a library that fails on one text is not trusted on others.
             self.in_doubt = self._used
             self.note = self._way.closed_because or self.note
             found = self._exact(cut)
@@ -381,7 +381,7 @@ class _FastEncoder(Encoder):
 
 @contextmanager
 def _library_errors() -> Iterator[None]:
-    """Errors of the library as ours. It raises plain Exception, say for a word without an unknown token."""
+    """Convert errors of the library to ours. It raises plain Exception, as for a missing unknown token."""
     try:
         yield
     except QueryCancelled:
@@ -391,7 +391,7 @@ def _library_errors() -> Iterator[None]:
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
+    """Yield consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -405,7 +405,7 @@ def _batches(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
-    """Whether the decoder concatenates the tokens' bytes and does nothing else."""
+    """Return True if the decoder concatenates the tokens' bytes and does nothing else."""
     if decoder is None:
         return False
     if decoder.get("type") == "Sequence":
@@ -415,10 +415,10 @@ def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
 
 
 def _byte_characters() -> dict[int, int]:
-    """Character of a byte-level vocabulary -> byte.
+    """Map each character of a byte-level vocabulary to its byte.
 
-    Printable bytes of Latin-1 stand for themselves; the others, in ascending order, for the characters from
-    U+0100 on. (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.)
+    Printable bytes of Latin-1 are their own characters; the others, in ascending order, have the characters
+    from U+0100 on. (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.)
     """
     printable = {
         *range(ord("!"), ord("~") + 1),
@@ -430,9 +430,9 @@ def _byte_characters() -> dict[int, int]:
 
 
 def _byte_table(vocabulary: dict[str, int], added: dict[int, str]) -> Pieces:
-    """The bytes of every id: by the byte characters; added tokens, and what is not of these, as UTF-8."""
+    """Return the bytes of every id: by the byte characters; added tokens, and other characters, as UTF-8."""
     byte_of = _byte_characters()
-    # A character that stands for no byte must not become one: Latin-1's unprintable ones are sent out of
+    # A character outside this table must not become a byte: Latin-1's unprintable ones are mapped out of
     # range.
     to_latin1 = {code: byte_of.get(code, 0x100) for code in range(0x200)}
     spelled = [b""] * (1 + max(vocabulary.values(), default=-1))

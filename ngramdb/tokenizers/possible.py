@@ -42,7 +42,7 @@ def some_word_matches(
 
     Notes
     -----
-    Cost: about a millisecond, and ten if no word matches; kept for repeated calls.
+    Cost: about a millisecond, and ten if no word matches; cached for repeated calls.
     """
     named = "".join({chr(code) for code in _codes(parsed(expression)) if not 0xD800 <= code < 0xE000})
     own = _SAMPLE + named + named.lower() + named.upper()

@@ -1,4 +1,4 @@
-"""Which tokenizer a name or a stored corpus means."""
+"""The mapping from names, files and objects to tokenizers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ else:
     callables = lazy_module("ngramdb.tokenizers.callables")
     difflib, hashlib, pathlib = lazy_module("difflib"), lazy_module("hashlib"), lazy_module("pathlib")
 
-# What a tokenizer.json has; in a text within it there would be backslashes before the quotes.
+# Keys of a tokenizer.json; in a text within it there would be backslashes before the quotes.
 _KEYS = (re.compile(rb'"model"\s*:\s*\{'), re.compile(rb'"vocab"\s*:\s*[{[]\s*["[]'))
 # A model of SentencePiece begins with its first piece: field 1 of a protocol buffer, of a length.
 _FIELD_OF_PIECES = b"\x0a"
@@ -45,13 +45,13 @@ _BUILT_IN: dict[str, type[Tokenizer]] = {
 
 
 def create_tokenizer(spec: Any) -> Tokenizer:
-    """The tokenizer of a new corpus, its vocabulary empty where it grows.
+    """Return the tokenizer of a new corpus, its vocabulary empty if it grows.
 
     Parameters - spec : 'words', 'chars', 'bytes', 'tokens'; or the path of a `tokenizer.json`, of a folder
     with one, of a model of SentencePiece, a `tekken.json`, or a file of tiktoken named as its encoding; or an
     object of the libraries `tokenizers`, `transformers` (a fast tokenizer), `tiktoken`, `sentencepiece` or
     `mistral_common`; or a `CallableTokenizer`, or the name of one that is registered.
-    Raises InvalidArgument: no such name or file, or what is there is not a tokenizer.
+    Raises InvalidArgument: no such name or file, or the file or object is not a tokenizer.
     """
     if isinstance(spec, str) and canonical_tokenizer(spec) in _BUILT_IN:
         return _BUILT_IN[canonical_tokenizer(spec)]()
@@ -74,10 +74,10 @@ def create_tokenizer(spec: Any) -> Tokenizer:
 
 
 def unopened(spec: Any) -> bytes | None:
-    """The content of the tokenizer.json at a path, which nobody has parsed; `tokenizer_of_json` does.
+    """Return the content of the tokenizer.json at a path, unparsed; `tokenizer_of_json` parses it.
 
-    None for all else, and for a file that does not look like one: `create_tokenizer` has the tokenizer, or
-    says what is wrong. Cost: reading the file, a hundredth of what `create_tokenizer` takes.
+    None for anything else, and for a file that does not look like one: `create_tokenizer` then returns the
+    tokenizer, or raises. Cost: reading the file, a hundredth of the time of `create_tokenizer`.
     """
     if not isinstance(spec, (str, os.PathLike)) or (
         isinstance(spec, str)
@@ -97,12 +97,12 @@ def unopened(spec: Any) -> bytes | None:
 
 
 def tokenizer_of_json(definition: bytes, source: str) -> Tokenizer:
-    """The tokenizer that a tokenizer.json is; `source` names it in messages. Raises InvalidArgument."""
+    """Return the tokenizer of a tokenizer.json; `source` names it in messages. Raises InvalidArgument."""
     return _from_json(definition, source)
 
 
 def _of_content(definition: bytes, source: str) -> Tokenizer:
-    """The tokenizer that a file holds, by its content. Raises InvalidArgument."""
+    """Return the tokenizer of a file, by its content. Raises InvalidArgument."""
     name = os.path.basename(source)
     if definition[:1] == _FIELD_OF_PIECES and not definition[1:].lstrip().startswith(b"{"):
         return _from_model(definition, source)
@@ -114,9 +114,9 @@ def _of_content(definition: bytes, source: str) -> Tokenizer:
 
 
 def _of_object(tokenizer: Any, source: str) -> Tokenizer:
-    """The tokenizer that an object of another library is. Raises InvalidArgument."""
+    """Return the tokenizer of an object of another library. Raises InvalidArgument."""
     inner = tokenizer
-    for name in ("instruct_tokenizer", "tokenizer"):  # mistral_common has it inside of others
+    for name in ("instruct_tokenizer", "tokenizer"):  # mistral_common nests it in other objects
         inner = getattr(inner, name, inner)
     if hasattr(inner, "serialized_model_proto"):
         return _from_model(inner.serialized_model_proto(), source)
@@ -129,7 +129,7 @@ def _of_object(tokenizer: Any, source: str) -> Tokenizer:
 
 
 def _definition_of(tokenizer: Any) -> bytes:
-    """The tokenizer.json of an object. Raises InvalidArgument."""
+    """Return the tokenizer.json of an object. Raises InvalidArgument."""
     kind = type(tokenizer).__name__
     to_json = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "to_str", None)
     if to_json is None:
@@ -145,7 +145,7 @@ def _definition_of(tokenizer: Any) -> bytes:
 
 
 def title_of(kind: str, definition: bytes | None) -> str:
-    """What a person calls a tokenizer: its kind; of a tokenizer.json its model and a short hash, too.
+    """Return the display name of a tokenizer: its kind; for a tokenizer.json also its model and a short hash.
 
     >>> title_of("json", b'{"model": {"type": "BPE"}}')
     'json (BPE, 8bb2d91f)'
@@ -166,7 +166,7 @@ def title_of(kind: str, definition: bytes | None) -> str:
 def open_tokenizer(
     kind: str, definition: Sections | None = None, vocabulary: Sequence[Sections] = ()
 ) -> Tokenizer:
-    """The tokenizer of an existing corpus.
+    """Open the tokenizer of an existing corpus.
 
     Parameters - kind : as in the manifest; definition : the open tokenizer file of kind 'json', else None;
     vocabulary : the open vocabulary files of kind 'words', in the manifest's order.
@@ -178,7 +178,7 @@ def open_tokenizer(
     if kind not in FILE_TOKENIZERS:
         raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=TOKENIZER_KINDS, found=kind)
     if definition is None:
-        raise CorruptionError(f"the corpus has a tokenizer of the kind {kind}, but its file is not named")
+        raise CorruptionError(f"the corpus has a tokenizer of the kind {kind}, but does not name its file")
     path = getattr(definition, "path", None)
     try:
         content, source = definition.array("tokenizer").tobytes(), path or "the stored tokenizer"
@@ -203,7 +203,7 @@ def _from_model(definition: bytes, source: str) -> Tokenizer:
 
 
 def _needing_extra(module: str, source: str, library: str) -> Any:
-    """Import a module of this package whose library is an extra, and takes longer to import than to count.
+    """Import a module of this package whose library is an optional extra and takes long to import.
 
     Raises NotSupportedError if the library is not installed.
     """
@@ -218,7 +218,7 @@ def _needing_extra(module: str, source: str, library: str) -> Any:
 def _no_such_tokenizer(spec: str) -> str:
     choices = ", ".join(repr(name) for name in _BUILT_IN)
     if os.sep in spec or spec.endswith((".json", ".model", ".tiktoken")):
-        return f"there is no file {spec!r}; a tokenizer is {choices}, or the path of a tokenizer.json"
+        return f"no such file {spec!r}; a tokenizer is {choices}, or the path of a tokenizer.json"
     near = difflib.get_close_matches(spec.lower(), _BUILT_IN, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return f"unknown tokenizer {spec!r}{hint}; choose {choices}, or the path of a tokenizer.json"

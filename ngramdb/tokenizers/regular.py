@@ -1,9 +1,9 @@
-"""Regular expressions over the words of a vocabulary: read by Python's `re`, run as a finite automaton.
+"""Regular expressions over the words of a vocabulary: parsed by Python's `re`, run as a finite automaton.
 
-`re` reads the expression, so that its syntax and the meaning of every class of characters are Python's; which
-characters of the vocabulary each class has is asked of `re` itself. An automaton then reads each word once,
-whatever the expression is: no expression takes more than linear time. What only backtracking can answer (back
-references, looking ahead and behind) is refused.
+`re` parses the expression, so that its syntax and the meaning of every class of characters are Python's; the
+characters of the vocabulary in each class are determined by `re` itself. An automaton then reads each word
+once, whatever the expression is: no expression takes more than linear time. Expressions that need
+backtracking (back references, looking ahead and behind) are rejected.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ngramdb._cext.text.automata import SymbolWords
 from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument, ResourceError
 
-# The parser of `re` by the name that it has since Python 3.11, or the one before.
+# The parser of `re` by its name since Python 3.11, or the one before.
 parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 
-# Steps of an automaton before it is made deterministic, and states after: more come of nested repetitions.
+# Steps of an automaton before it is made deterministic, and states after: nested repetitions need more.
 MAX_STEPS = 5_000
 MAX_STATES = 5_000
 
@@ -58,7 +58,7 @@ _REFUSED = {
 
 
 class Words:
-    """Words as symbols: numbers of the characters that occur in them. `alphabet` is these characters."""
+    """Words as symbols: the numbers of their characters in `alphabet`, all characters that occur."""
 
     def __init__(self, texts: str, lengths: NDArray[np.int64]) -> None:
         points = np.frombuffer(texts.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -72,16 +72,16 @@ class Words:
         self._words = SymbolWords(self._symbols, self._offsets, len(characters))
 
     def matching(self, expression: str, ignore_case: bool = False) -> NDArray[np.int64]:
-        """The numbers of the words that match an expression from their first to their last character.
+        """Return the numbers of the words that match an expression from their first to their last character.
 
         Raises
         ------
         InvalidArgument
-            The expression is none, or needs more than an automaton.
+            The expression is invalid, or needs more than an automaton.
         ResourceError
             It has too many states.
 
-        Cost: that of the expression's automaton, then 2-3 ns a character, up to the one that decides.
+        Cost: that of the expression's automaton, then 2-3 ns per character, up to the one that decides.
         """
         table = compiled(expression, self.alphabet, ignore_case)
         return np.flatnonzero(self._words.accepted(table.class_of, table.next, table.accepting))
@@ -89,7 +89,7 @@ class Words:
     def spelled(self, spelling: Spelling) -> NDArray[np.int64]:
         """Return the numbers of the words with a spelling, in ascending order.
 
-        Cost: some 10 ns per word, and 10 ns per further character of words that agree up to there.
+        Cost: about 10 ns per word, and 10 ns per further character of words that agree up to it.
         """
         lengths, n = np.diff(self._offsets), len(spelling.choices)
         found = np.flatnonzero(lengths >= n if spelling.is_prefix else lengths == n)
@@ -104,7 +104,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Table:
-    """A deterministic automaton: `next[state, class]`, classes of the alphabet's characters, who accepts."""
+    """A deterministic automaton: `next[state, class]`, classes of characters, and accepting states."""
 
     class_of: NDArray[np.uint32]
     next: NDArray[np.uint32]
@@ -119,7 +119,7 @@ def parsed(expression: str, flags: int = 0) -> Any:
 
 
 def compiled(expression: str, alphabet: str, ignore_case: bool = False) -> Table:
-    """The automaton of an expression over an alphabet. Raises as `Words.matching`."""
+    """Return the automaton of an expression over an alphabet. Raises as `Words.matching`."""
     flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)
     try:
         tree = parsed(expression, flags)
@@ -127,7 +127,7 @@ def compiled(expression: str, alphabet: str, ignore_case: bool = False) -> Table
         start = steps.add()
         end = steps.series(tree, int(tree.state.flags), start)
     except re.error as error:
-        raise InvalidArgument(f"/{expression}/ is no regular expression: {error}") from None
+        raise InvalidArgument(f"invalid regular expression /{expression}/: {error}") from None
     except (OverflowError, RecursionError) as error:
         raise _too_large(expression) from error
     except _TooManySteps:
@@ -145,11 +145,11 @@ def _too_large(expression: str) -> ResourceError:
 
 
 class _TooManySteps(Exception):
-    """More steps than an expression may have."""
+    """The expression has too many steps."""
 
 
 class _Steps:
-    """Thompson's construction: steps that read a class of characters, or lead on without reading."""
+    """Thompson's construction: steps that read a class of characters, or continue without reading."""
 
     def __init__(self, alphabet: str) -> None:
         self.alphabet = alphabet
@@ -161,7 +161,7 @@ class _Steps:
         self._numbers: dict[tuple[str, int], int] = {}
 
     def add(self) -> int:
-        """A new step."""
+        """Add a step and return it."""
         if len(self.free) == MAX_STEPS:
             raise _TooManySteps
         self.free.append([])
@@ -171,7 +171,7 @@ class _Steps:
         return len(self.free) - 1
 
     def series(self, tree: Any, flags: int, at: int) -> int:
-        """The steps of an expression, from a step on. Returns the last one."""
+        """Add the steps of an expression, after a step. Returns the last one."""
         for code, argument in tree:
             at = self._item(str(code), argument, flags, at)
         return at
@@ -199,8 +199,8 @@ class _Steps:
             return last
         what = _REFUSED.get(code, "\\b" if code == "AT" else code)
         raise InvalidArgument(
-            f"{what} is not among the regular expressions over tokens: characters, classes, groups, | and "
-            "repetitions are"
+            f"{what} is not supported in regular expressions over tokens: use characters, classes, groups, "
+            "| and repetitions"
         )
 
     def _repeat(self, low: int, high: Any, inner: Any, flags: int, at: int) -> int:
@@ -234,7 +234,7 @@ class _Steps:
         return last
 
     def reached(self, steps: Sequence[int], begin: bool = False, end: bool = False) -> tuple[int, ...]:
-        """The steps that are reached without reading: ascending."""
+        """Return the steps that are reached without reading: ascending."""
         found, open_ = set(steps), list(steps)
         while open_:
             at = open_.pop()
@@ -250,7 +250,7 @@ class _Steps:
 
 
 def _source_of(code: str, argument: Any) -> str | None:
-    """An expression for what reads one character; None for anything else."""
+    """Return an expression for an item that reads one character; None for anything else."""
     if code == "LITERAL":
         return f"[{_point(argument)}]"
     if code == "NOT_LITERAL":
@@ -275,7 +275,7 @@ def _point(code: int) -> str:
 
 
 def _deterministic(steps: _Steps, start: int, end: int, expression: str) -> Table:
-    """The automaton of sets of steps (Rabin and Scott, 1959), over classes of characters read alike."""
+    """Return the automaton of sets of steps (Rabin and Scott, 1959), over equivalence classes."""
     class_of = np.zeros(len(steps.alphabet), dtype=np.int64)
     for members in steps.classes:
         interrupts.check()
@@ -284,7 +284,7 @@ def _deterministic(steps: _Steps, start: int, end: int, expression: str) -> Tabl
     n_classes = int(class_of.max(initial=0)) + 1
     example = np.zeros(n_classes, dtype=np.int64)
     example[class_of] = np.arange(len(class_of))
-    # For each class of the expression's, the classes of the automaton that it is the union of.
+    # For each class of the expression, the classes of the automaton whose union it is.
     lead = [np.flatnonzero(members[example]).tolist() if len(class_of) else [] for members in steps.classes]
     first = steps.reached([start], begin=True)
     states = {(): DEAD, first: FIRST}

@@ -1,9 +1,9 @@
-"""Where a long text may be cut so that its pieces' tokens, one after the other, are the text's tokens.
+"""Finding places to split a long text so that the tokens of its pieces, concatenated, are the text's tokens.
 
-The library `tokenizers` works on one text with one core and takes some 150 bytes per byte of it. Most
-tokenizers look at no more than a word at a time, so that a text may be cut between words. A seam is a blank
+The library `tokenizers` works on one text with one core and takes about 150 bytes per byte of it. Most
+tokenizers look at a single word at a time, so a text may be split between words. A seam is a blank
 between two letters, the blank going to the right, or, for scripts without blanks, the place before a full
-stop or comma of Chinese and Japanese; `seam_of` says which of them a tokenizer never looks across. It is a
+stop or comma of Chinese and Japanese; `seam_of` returns the ones that a tokenizer never looks across. It is a
 list of known cases, each with its reason: a tokenizer that is not on it gets its texts whole.
 """
 
@@ -26,41 +26,41 @@ _BEFORE_STOP = f"(?<=[\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5])(?=[{_STOPS}])"
 _LOCAL_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
 
 # Pre-tokenizers that always end a piece before a blank that follows a letter, and whose pieces on either side
-# depend on their own side alone. ByteLevel: ` ?\p{L}+` ends at the blank, and only white space looks one
+# depend on that side alone. ByteLevel: ` ?\p{L}+` ends at the blank, and only white space looks one
 # character ahead.
 _CUTTING_PRE_TOKENIZERS = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
 
-# Patterns of Split with the same property: what matches a letter matches nothing after the letters. They are
-# those of GPT-4 and Llama 3 (digits in threes), and of Qwen 2 (one by one).
+# Patterns of Split with the same property: an alternative that matches a letter matches nothing after the
+# letters. They are those of GPT-4 and Llama 3 (digits in threes), and of Qwen 2 (one by one).
 _CUTTING_PATTERNS = {
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
     + digits
     + r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     for digits in (r"\p{N}{1,3}", r"\p{N}")
 }
-# That of tiktoken's cl100k_base, which takes white space at a text's end as a whole.
+# The pattern of tiktoken's cl100k_base, which matches white space at a text's end as a whole.
 _CUTTING_PATTERNS.add(
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s+\z|\s*[\r\n]|\s+(?!\S)|\s"
 )
 
-# A blank is all that WhitespaceSplit ends a piece at.
+# WhitespaceSplit ends pieces only at blanks.
 _BLANKS_ONLY = {"WhitespaceSplit"}
 
-# Under these, the character before a full stop stays a letter. (NFD makes a letter and a mark of some, and
-# marks go with punctuation; BertNormalizer puts blanks around ideographs.)
+# Under these, the character before a full stop stays a letter. (NFD turns some into a letter and a mark, and
+# marks belong with punctuation; BertNormalizer puts blanks around ideographs.)
 _KEEPING_NORMALIZERS = {"NFC", "NFKC", "Lowercase"}
 
-# What may come after a cutting step: it sees a piece at a time, and not where in the text the piece stands.
+# Allowed after a splitting step: these see one piece at a time, and not its place in the text.
 _LATER_PRE_TOKENIZERS = _CUTTING_PRE_TOKENIZERS | {"Split", "Digits", "Punctuation"}
 
 
-# These cut a text, and keep all of it.
+# These split a text, and keep all of it.
 _KEEPING_PRE_TOKENIZERS = {"ByteLevel", "Split", "Digits", "Punctuation", "UnicodeScripts"}
 
 
 def seam_of(parts: dict[str, Any]) -> re.Pattern[str] | None:
-    """Where texts may be cut, by a `tokenizer.json`'s content: at the start of a match; None: nowhere."""
+    """Return a pattern whose matches start where texts may be split, by a `tokenizer.json`; or None."""
     normalizers = {step.get("type") for step in _steps(parts.get("normalizer"), "normalizers")}
     pre_tokenizers = _steps(parts.get("pre_tokenizer"), "pretokenizers")
     added = parts.get("added_tokens") or ()
@@ -86,10 +86,10 @@ def seam_of(parts: dict[str, Any]) -> re.Pattern[str] | None:
 
 
 def changes_texts(parts: dict[str, Any]) -> bool:
-    """Whether a `tokenizer.json`'s tokens may have other text than what is tokenized, byte for byte.
+    """Return True if a `tokenizer.json`'s tokens may spell other bytes than the text has.
 
-    Texts are normalized, given a blank at their beginning, cut at what is left out, or lose the blanks around
-    an added token. What is not known here is taken to change them.
+    Texts may be normalized, get a blank at their beginning, lose separators, or lose the blanks around
+    an added token. Unknown steps are assumed to change texts.
     """
     if _steps(parts.get("normalizer"), "normalizers"):
         return True
@@ -104,7 +104,7 @@ def changes_texts(parts: dict[str, Any]) -> bool:
 
 
 def pieces(text: str, seam: re.Pattern[str]) -> Iterator[str]:
-    """The text in pieces of about PIECE_CHARS characters, cut at seams; whole where there is none."""
+    """Yield the text in pieces of about PIECE_CHARS characters, split at seams; whole if there are none."""
     start = 0
     while len(text) - start > PIECE_CHARS:
         found = seam.search(text, start + PIECE_CHARS)
@@ -116,7 +116,7 @@ def pieces(text: str, seam: re.Pattern[str]) -> Iterator[str]:
 
 
 def _steps(part: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
-    """The steps of a normalizer or pre-tokenizer: those of a Sequence, or itself, or none."""
+    """Return the steps of a normalizer or pre-tokenizer: those of a Sequence, or itself, or none."""
     if part is None:
         return []
     if part.get("type") == "Sequence":
@@ -134,7 +134,7 @@ def _cuts(part: dict[str, Any]) -> bool:
 
 
 def _stays_inside_words(token: dict[str, Any]) -> bool:
-    """Whether an added token is found without a look at white space, or at the characters beside it."""
+    """Return True if matching an added token ignores white space and the characters beside it."""
     looks_around = token.get("lstrip") or token.get("rstrip") or token.get("single_word")
     content = token.get("content", "")
     return not looks_around and content.split() == [content]

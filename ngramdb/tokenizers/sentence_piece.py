@@ -1,10 +1,10 @@
 """`sentencepiece`: a model of the library SentencePiece (`.model`), run by that library.
 
-A document is its own tokens: the ids of beginnings and ends (BOS, EOS) that the library can put around a text
-are left out, and such tokens are not found in a text, as control symbols are not. Texts are stored, since a
-model may change blanks and characters, and the text of a piece depends on where it stands.
+A document consists of its own tokens only: the ids of beginnings and ends (BOS, EOS) that the library can add
+around a text are left out, and neither these nor control symbols are found in a text. Texts are stored,
+because a model may change blanks and characters, and the text of a piece depends on its place.
 
-The library is an extra (`pip install 'ngramdb[tokenizers]'`), so that only `registry` imports this module,
+The library is an extra (`pip install 'ngramdb[tokenizers]'`), so only `registry` imports this module,
 when a model is used.
 """
 
@@ -36,14 +36,14 @@ from ngramdb.tokenizers.base import (
 
 DEFINITION_KIND = "TOKZ"
 
-# Texts of so many characters together are one call of the library, between two interrupt checks.
+# Texts with this many characters together are one call of the library, between two interrupt checks.
 BATCH_CHARS = 1 << 20
-# How pieces show a blank.
+# Pieces contain this in place of a blank.
 _BLANK = "\u2581"
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """One model."""
+    """The tokenizer of one model."""
 
     kind = "sentencepiece"
     lossless = False
@@ -54,12 +54,12 @@ class SentencePieceTokenizer(Tokenizer):
         try:
             self._library.LoadFromSerializedProto(definition)
         except Exception as error:  # the library raises RuntimeError and others
-            raise InvalidArgument(f"{source} is no model of SentencePiece: {error}") from error
+            raise InvalidArgument(f"{source} is not a SentencePiece model: {error}") from error
         self._definition = definition
         self._source = source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is the file's content."""
+        """Pickle the file's content."""
         return SentencePieceTokenizer, (self._definition, self._source)
 
     @cached_property

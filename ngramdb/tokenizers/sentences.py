@@ -1,9 +1,9 @@
-"""Which tokens begin a sentence of their document, by the rules of Unicode (UAX #29) for its text.
+"""Marking the tokens that begin a sentence of their document, by the rules of Unicode (UAX #29) for its text.
 
-Words are found in the text again; of other tokens it is known where in the text they stand: by their bytes
-where these are the text, else from the library that made them. A document whose ids are not those of its text
-(they were given) is read as its tokens are shown; where these do not lead back to the ids either, it is one
-sentence.
+Words are found in the text again; places of other tokens in the text are known by their bytes
+if these make up the text, else from the library that made them. A document whose ids are not those of its
+text (they were given) is read as its tokens are displayed; if these do not lead back to the ids either, it is
+one sentence.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from ngramdb._cext.text import sentences as kernel
 from ngramdb.tokenizers.base import Flags, Ids, Offsets, Pieces, Tokenizer, as_ids
 
-#: A document's text, None where it has none.
+#: A document's text, None if it has none.
 Texts = Sequence["bytes | None"]
 
 
 def sentence_starts(
     tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets, spelled: Flags | None = None
 ) -> Flags | None:
-    """Which tokens begin a sentence: (m,) bool; document k has ids[offsets[k]:offsets[k + 1]].
+    """Mark tokens that begin a sentence: (m,) bool; document k has ids[offsets[k]:offsets[k + 1]].
 
-    `spelled` is what `Tokenizer.reproduces` says of these, where that is known already. None where it is not
-    known where in a text the tokenizer's tokens stand.
+    `spelled` is the result of `Tokenizer.reproduces` for these, if known already. Returns None if the
+    places of the tokenizer's tokens in a text are unknown.
     """
     if not tokenizer.finds_sentences:
         return None
@@ -48,12 +48,12 @@ def sentence_starts(
 def _marked(
     tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets, spelled: Flags | None = None
 ) -> Flags | None:
-    """The same of documents with texts, None where one of these is not that of its ids."""
+    """Mark sentences of documents with texts; None if one of these does not match its ids."""
     found = None
     read = _as_spelled(tokenizer, texts, ids, offsets, spelled) if tokenizer.lossless else texts
     if read is not None:
         found = tokenizer.mark_sentences(read, ids, offsets)
-    # Of several, a tokenizer that spells its texts as a rule has changed a few.
+    # If there are several documents, a tokenizer that usually spells its texts has changed a few.
     if found is None and tokenizer.has_places and (len(texts) == 1 or not tokenizer.lossless):
         found = _by_places(tokenizer, texts, ids, offsets)
     return found
@@ -62,9 +62,9 @@ def _marked(
 def _as_spelled(
     tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets, spelled: Flags | None
 ) -> Sequence[bytes] | None:
-    """The texts as their ids spell them, and they may with a blank before: sentences are the same.
+    """Return texts as their ids spell them, with a blank before if needed: sentences are the same.
 
-    None where a text is another one: changed by the tokenizer, or not its ids' at all.
+    None if a text differs: changed by the tokenizer, or not that of its ids at all.
     """
     if spelled is None:
         spelled = tokenizer.reproduces(texts, ids, offsets)
@@ -91,9 +91,9 @@ def _shown(tokenizer: Tokenizer, ids: Ids) -> bytes:
 
 
 class Sizes(NamedTuple):
-    """The bytes of each token of a vocabulary, and how many of them, white space, it begins with: (v,) each.
+    """The bytes of each token of a vocabulary, and the white space among them that it begins with: (v,) each.
 
-    A token that has nothing but white space begins with -1.
+    A token of only white space begins with -1.
     """
 
     lengths: NDArray[np.uint32]
@@ -103,19 +103,19 @@ class Sizes(NamedTuple):
 def mark_spelled(texts: Sequence[bytes], ids: Ids, offsets: Offsets, sizes: Sizes) -> Flags | None:
     """Mark the tokens that begin a sentence, of texts that are their tokens' bytes: (m,) bool.
 
-    None if a text has another length than its tokens: it is another text.
+    None if a text and its tokens differ in length: it is another text.
     """
     return kernel.mark_spelled(texts, as_ids(ids), np.ascontiguousarray(offsets), *sizes)
 
 
 def sizes_of(pieces: Pieces) -> Sizes:
-    """The sizes of a vocabulary's tokens. Cost: about a microsecond per token."""
+    """Return the sizes of a vocabulary's tokens. Cost: about a microsecond per token."""
     return Sizes(np.diff(pieces[1]).astype(np.uint32), leads_of(pieces).astype(np.int32))
 
 
 @cache
 def sizes_of_characters() -> Sizes:
-    """The same of code points. Memory: 9 MB."""
+    """Return the sizes of code points. Memory: 9 MB."""
     codes = np.arange(sys.maxunicode + 1, dtype=np.uint32)
     white = white_codes()
     leads = np.where(white[np.minimum(codes, len(white) - 1)], -1, 0)
@@ -124,7 +124,7 @@ def sizes_of_characters() -> Sizes:
 
 @cache
 def sizes_of_bytes() -> Sizes:
-    """The same of bytes."""
+    """Return the sizes of bytes."""
     return Sizes(
         np.ones(256, dtype=np.uint32),
         np.where(white_codes()[:256] & (np.arange(256) < 0x80), -1, 0).astype(np.int32),
@@ -132,7 +132,7 @@ def sizes_of_bytes() -> Sizes:
 
 
 def leads_of(pieces: Pieces) -> NDArray[np.int64]:
-    """How many bytes of white space each piece begins with, -1 where it has nothing else: (n,) int64."""
+    """Return the bytes of white space that each piece begins with, -1 if it has nothing else: (n,) int64."""
     flat, offsets = pieces
     spelled = flat.tobytes()
     leads = np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -146,17 +146,17 @@ def leads_of(pieces: Pieces) -> NDArray[np.int64]:
 
 @cache
 def white_codes() -> Flags:
-    """Whether it is white space, of every code point up to the last that is, and one for the rest."""
+    """Return True for each white code point up to the last one, and one more entry for the rest."""
     return np.array([chr(code).isspace() for code in range(0x3002)])
 
 
 def utf8_lengths(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """How many bytes of UTF-8 each code point takes."""
+    """Return the bytes of each code point in UTF-8."""
     return 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
 
 
 def _by_places(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-    """The same by `Tokenizer.places`. Cost: that of encoding the texts once more."""
+    """Mark sentences by `Tokenizer.places`. Cost: that of encoding the texts once more."""
     every = [np.empty(0, dtype=np.int64)]
     for content, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True):
         found = tokenizer.places(content.decode("utf-8"))
@@ -167,10 +167,10 @@ def _by_places(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: 
 
 
 def _first_solid(content: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The byte of the first of the characters [start, stop) that is not white space; -1 where none is."""
+    """Return the byte of the first non-white character of [start, stop); -1 without any."""
     codes = np.frombuffer(content.decode("utf-8").encode("utf-32-le"), dtype=np.uint32)
     white = white_codes()
-    # From each character on the next that is solid; the last entry stands for none.
+    # For each character, the next solid one from there on; the last entry means none.
     solid = np.append(
         np.where(white[np.minimum(codes, len(white) - 1)], len(codes), np.arange(len(codes))), len(codes)
     )

@@ -16,12 +16,12 @@ from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]
 
-# Characters between two interrupt checks: some 20 ms.
+# Characters between two interrupt checks: about 20 ms.
 CHUNK = 1 << 16
 
 
 class WithTexts(Protocol):
-    """What a tokenizer says of its vocabulary."""
+    """The interface that a vocabulary needs of its tokenizer."""
 
     @property
     def kind(self) -> str: ...
@@ -33,7 +33,7 @@ class WithTexts(Protocol):
 
 
 class Vocabulary:
-    """The texts of all tokens, as they are and, on first use, without the marks on their letters."""
+    """The texts of all tokens, unchanged and, on first use, without the marks on their letters."""
 
     def __init__(self, tokenizer: WithTexts) -> None:
         self.n_words = tokenizer.n_vocabulary
@@ -46,7 +46,7 @@ class Vocabulary:
     ) -> IntArray:
         """Return the ids of the tokens that match an expression as a whole, or have a spelling, in order.
 
-        A spelling contains all cases of a letter that count. See `Words.matching` and `Words.spelled`.
+        A spelling contains all relevant cases of a letter. See `Words.matching` and `Words.spelled`.
         """
         if isinstance(expression, Spelling):
             if not ignore_diacritics:
@@ -57,9 +57,7 @@ class Vocabulary:
             shorter = unmarked(expression)
             for empty in ("[]", "[^]"):
                 if shorter.count(empty) > expression.count(empty):
-                    raise InvalidArgument(
-                        f"/{expression}/: without marks a set of characters has nothing left"
-                    )
+                    raise InvalidArgument(f"/{expression}/: without marks, a set of characters is empty")
             return self._without_marks().matching(shorter, ignore_case)
         return self._as_they_are().matching(expression, ignore_case)
 
@@ -98,11 +96,11 @@ class Vocabulary:
 
 
 def _texts_of(tokenizer: WithTexts) -> tuple[str, IntArray]:
-    """All texts one after the other, and the length of each in characters. Raises CorruptionError."""
+    """Return all texts concatenated, and the length of each in characters. Raises CorruptionError."""
     pieces = tokenizer.spellings
     if pieces is None or not tokenizer.kind.startswith(
         "words"
-    ):  # few tokens, of which some may be no characters
+    ):  # few tokens, some of which may not be characters
         texts = tokenizer.all_texts() if pieces is None else _decoded(*pieces)
         return "".join(texts), np.array(list(map(len, texts)), dtype=np.int64)
     flat, offsets = pieces
@@ -124,14 +122,14 @@ def _decoded(flat: NDArray[np.uint8], offsets: IntArray) -> list[str]:
 
 
 _VOCABULARIES: WeakKeyDictionary[WithTexts, Vocabulary] = WeakKeyDictionary()
-# Of tokenizers whose vocabulary is one and the same in all corpora: a million characters.
+# For tokenizers whose vocabulary is the same in all corpora: a million characters.
 _SHARED: dict[str, Vocabulary] = {}
 
 
 def vocabulary_of(tokenizer: WithTexts) -> Vocabulary:
-    """The tokenizer's vocabulary.
+    """Return the tokenizer's vocabulary.
 
-    Cost: a pass over it, again when it has grown; five bytes a character are kept.
+    Cost: a pass over it, again after it has grown; five bytes per character are kept.
     """
     if tokenizer.kind == "chars":
         if "chars" not in _SHARED:

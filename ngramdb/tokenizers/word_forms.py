@@ -1,9 +1,9 @@
-"""The words of a corpus whose tokens are pieces of words, and regular expressions that choose from them.
+"""The words of a corpus whose tokens are pieces of words, and their selection by regular expressions.
 
 The words of a text are those that the tokenizer `words` would find in it. Those of a segment are found once:
-where tokens spell the text, in a pass over them, with the sequences of tokens that each word stands in, else
-in the stored texts, with the documents that have each. An expression is matched against them as against any
-vocabulary, and the sequences, or the documents, say where to look.
+if tokens spell the text, in a pass over them, with the token sequences that contain each word, else
+in the stored texts, with the documents that contain each. An expression is matched against them like against
+any vocabulary, and the sequences, or the documents, lead to the occurrences.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from ngramdb.diacritics import Spelling
 from ngramdb.errors import ResourceError
 from ngramdb.tokenizers.vocabulary import Vocabulary
 
-# Sequences of tokens that are words, of one segment: some 60 bytes each.
+# Sequences of tokens that are words, of one segment: about 60 bytes each.
 MAX_SEQUENCES = 1 << 24
 
-# Words of documents that are listed, of one segment whose texts are stored: 4 bytes each, and three times as
-# much while the list is made. Of larger segments every text is read by each question.
+# Words of documents that are listed, for one segment whose texts are stored: 4 bytes each, and three times as
+# much while the list is made. In larger segments each query reads every text.
 MAX_LISTED = 1 << 24
 
 IntArray = npt.NDArray[np.int64]
-# The bytes of all tokens, and where each begins.
+# The bytes of all tokens, and the beginning of each.
 Pieces = tuple[npt.NDArray[np.uint8], IntArray]
-# Words one after the other, and where each begins.
+# Words one after the other, and the beginning of each.
 WordList = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
 
 
 class HasTexts(Protocol):
-    """A segment, as far as its words are concerned."""
+    """The interface that words need of a segment."""
 
     @property
     def index(self) -> Any: ...
@@ -47,18 +47,18 @@ class HasTexts(Protocol):
 
 
 class WithPieces(Protocol):
-    """A tokenizer, as far as the words of its texts are concerned."""
+    """The interface that words need of a tokenizer."""
 
     @property
     def token_bytes(self) -> Pieces | None: ...
 
 
 class FoundWords(NamedTuple):
-    """Some words of a corpus, each once, and all sequences of tokens that they stand in, each once.
+    """Some words of a corpus, each once, and all token sequences that contain them, each once.
 
-    words : (entries, bounds), uint8 and (n + 1,) uint64: UTF-8, save for bytes that belong to no character
+    words : (entries, bounds), uint8 and (n + 1,) uint64: UTF-8, except for bytes that belong to no character
     sequences : (flat, offsets), int64 each; the first and the last token may have other text, too.
-        None at all where tokens do not spell the text
+        None if tokens do not spell the text
     """
 
     words: WordList
@@ -66,7 +66,7 @@ class FoundWords(NamedTuple):
 
 
 class _Spelled:
-    """Words of one segment as a vocabulary that expressions choose from."""
+    """Words of one segment as a vocabulary that expressions select from."""
 
     def __init__(self, entries: npt.NDArray[np.uint8], bounds: npt.NDArray[np.uint64]) -> None:
         self.spellings: Pieces | None = (entries, bounds.astype(np.int64))
@@ -79,7 +79,7 @@ class _Spelled:
         return [word.decode("utf-8", "replace") for word in self._spelled(np.arange(self.n_vocabulary))]
 
     def _matching(self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool) -> IntArray:
-        """The numbers of the words that match, ascending."""
+        """Return the numbers of the words that match, ascending."""
         return self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
 
     def _spelled(self, numbers: IntArray) -> list[bytes]:
@@ -99,7 +99,7 @@ class SegmentWords(_Spelled):
                 limit=MAX_SEQUENCES,
             ) from error
         super().__init__(entries, bounds)
-        # The sequences of each word stand together.
+        # The sequences of each word are adjacent.
         numbers = flat[offsets[:-1]].astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         self._begins, self._ends, self._flat = offsets[:-1][order] + 1, offsets[1:][order], flat
@@ -108,7 +108,7 @@ class SegmentWords(_Spelled):
     def matching(
         self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
-        """The words that match an expression, and their sequences: 32 bits a token."""
+        """Return the words that match an expression, and their sequences: 32 bits per token."""
         numbers = self._matching(expression, ignore_case, ignore_diacritics)
         sequences = []
         for number in numbers.tolist():
@@ -118,7 +118,7 @@ class SegmentWords(_Spelled):
 
 
 class StoredWords(_Spelled):
-    """The words of the stored texts of one segment, whose tokens do not spell them, and who has them."""
+    """The words of the stored texts of one segment, whose tokens do not spell them, with their documents."""
 
     def __init__(self, segment: HasTexts, tokenizer: WithPieces) -> None:
         self._known = kernel.Vocabulary()
@@ -134,7 +134,7 @@ class StoredWords(_Spelled):
             if n_listed > MAX_LISTED:
                 words = None
         super().__init__(*self._known.export(0))
-        # Of word k the documents are _documents[_first[k]:_first[k + 1]].
+        # The documents of word k are _documents[_first[k]:_first[k + 1]].
         self._documents: npt.NDArray[np.uint32] | None = None
         if words is not None:
             flat = np.concatenate([np.empty(0, dtype=np.uint32), *words])
@@ -144,7 +144,7 @@ class StoredWords(_Spelled):
             self._first = np.searchsorted(flat[order], np.arange(self.n_vocabulary + 1))
 
     def documents(self, clauses: Sequence[Sequence[bytes]]) -> npt.NDArray[np.uint32] | None:
-        """The documents that have a word of each clause: ascending; None where they are not listed."""
+        """Return documents with a word of each clause: ascending; None if they are not listed."""
         if self._documents is None or not clauses:
             return None
         found: npt.NDArray[np.uint32] | None = None
@@ -159,16 +159,16 @@ class StoredWords(_Spelled):
     def matching(
         self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
-        """The words that match an expression; no sequences."""
+        """Return the words that match an expression; no sequences."""
         return self._spelled(self._matching(expression, ignore_case, ignore_diacritics)), []
 
 
-# Of each segment the tokenizer's bytes of tokens, None where these do not spell its texts, and its words.
+# For each segment, the tokenizer's bytes of tokens, None if these do not spell its texts, and its words.
 _SEGMENTS: WeakKeyDictionary[HasTexts, tuple[Pieces | None, SegmentWords | StoredWords]] = WeakKeyDictionary()
 
 
 def words_of(segment: HasTexts, tokenizer: WithPieces) -> SegmentWords | StoredWords:
-    """The words of a segment, kept for as long as it is open. Cost: some 80 ns a token, the first time."""
+    """Return the words of a segment, cached while it is open. Cost: about 80 ns per token, the first time."""
     pieces = tokenizer.token_bytes
     found = _SEGMENTS.get(segment)
     if found is None or found[0] is not pieces:
@@ -184,7 +184,7 @@ def words_matching(
     ignore_case: bool,
     ignore_diacritics: bool,
 ) -> FoundWords:
-    """The words of the segments' texts that match an expression. See `Tokenizer.words_matching`."""
+    """Return the words of the segments' texts that match an expression. See `Tokenizer.words_matching`."""
     words: dict[bytes, None] = {}
     sequences: dict[bytes, None] = {}
     for i, segment in enumerate(segments):
@@ -202,13 +202,13 @@ def words_matching(
 def documents_with(
     segment: HasTexts, tokenizer: WithPieces, clauses: Sequence[Sequence[bytes]]
 ) -> npt.NDArray[np.uint32] | None:
-    """The documents of a segment that have words. See `Tokenizer.documents_with_words`."""
+    """Return the documents of a segment that have words. See `Tokenizer.documents_with_words`."""
     words = words_of(segment, tokenizer)
     return words.documents(clauses) if isinstance(words, StoredWords) else None
 
 
 def split_into_words(text: str) -> list[str]:
-    """The words of a text."""
+    """Return the words of a text."""
     found = kernel.Vocabulary()
     ids, _ = found.encode_batch([text.encode()])
     words: list[str] = found.words(ids)

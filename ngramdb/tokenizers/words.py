@@ -2,12 +2,12 @@
 
 The rule (FORMAT.md has it in full): letters, marks, numbers and connector punctuation make a word, and so do
 ZWNJ and ZWJ between them; a Han ideograph or a Hiragana letter is a word with the marks that follow it; white
-space is nothing; any other character is its own token. Ids are given by first appearance. A document's text
-does not come back from its ids, so it is stored.
+space is skipped; any other character is its own token. Ids are assigned by first appearance. A document's
+text cannot be restored from its ids, so it is stored.
 
-`words` keeps the text as it is. `words(lower)` reads it in lower case, letter by letter (Σ is σ at a word's
+`words` keeps the text unchanged. `words(lower)` reads it in lower case, letter by letter (Σ is σ at a word's
 end, too), `words(nfc)` in Unicode's normalization form C, and `words(lower, nfc)` both: so that forms of a
-word count together. A question's text is read in the same way.
+word are counted together. A query's text is read in the same way.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ngramdb.tokenizers.base import (
 
 VOCABULARY_KIND = "VOCB"
 
-# The number of the rule that cuts text into words, and of the hash that the stored table uses.
+# The numbers of the rule that splits text into words, and of the hash in the stored table.
 RULE = 1
 HASH = 1
 
@@ -57,15 +57,15 @@ class WordsTokenizer(Tokenizer):
     has_own_words = True
 
     def __init__(self, vocabulary: Any = None) -> None:
-        """`vocabulary`: a kernel vocabulary to work on; a new, empty one by default."""
+        """Use a kernel vocabulary; by default a new, empty one."""
         self._vocabulary = kernel.Vocabulary() if vocabulary is None else vocabulary
         self._spellings: Pieces | None = None
 
     @classmethod
     def from_files(cls, files: Iterable[Sections]) -> WordsTokenizer:
-        """The tokenizer that the vocabulary files of a corpus make, in the order of its manifest.
+        """Open the tokenizer of a corpus's vocabulary files, in the order of its manifest.
 
-        The files' arrays are used in place. Cost: constant time per file, save that small files are merged.
+        The files' arrays are used in place. Cost: constant time per file, except that small files are merged.
         Raises CorruptionError, FormatVersionError.
         """
         vocabulary = kernel.Vocabulary()
@@ -74,7 +74,7 @@ class WordsTokenizer(Tokenizer):
         return cls(vocabulary)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled are the words: a copy of the vocabulary, which grows independently."""
+        """Pickle the words: a copy of the vocabulary, which grows independently."""
         return _of_words, (type(self), *self._vocabulary.export(0))
 
     @property
@@ -99,7 +99,7 @@ class WordsTokenizer(Tokenizer):
         return ids, offsets
 
     def decode(self, ids: npt.ArrayLike) -> str:
-        """The words joined by blanks."""
+        """Return the words joined by blanks."""
         return " ".join(self.token_texts(ids))
 
     def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
@@ -131,11 +131,11 @@ class WordsTokenizer(Tokenizer):
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         try:
             return mark_words(texts, offsets)
-        except ValueError:  # other words than the ids'
+        except ValueError:  # words that differ from those of the ids
             return None
 
     def entries(self) -> list[bytes]:
-        """All words, in the order of their ids."""
+        """Return all words, in the order of their ids."""
         flat, offsets = self._vocabulary.export(0)
         text, bounds = flat.tobytes(), offsets.tolist()
         return [text[start:stop] for start, stop in pairwise(bounds)]
@@ -148,7 +148,7 @@ class WordsTokenizer(Tokenizer):
         return [twin.token_text(int(token_id)) for token_id in twin.encode_batch([to_utf8(text)])[0]]
 
     def ids_of(self, words: Sequence[bytes]) -> QueryIds:
-        """The id of each word, `UNKNOWN` for those that the vocabulary does not have: (n,) int64."""
+        """Return the id of each word, `UNKNOWN` for those not in the vocabulary: (n,) int64."""
         lookup = self._vocabulary.lookup
         return np.fromiter((lookup(word) for word in words), dtype=np.int64, count=len(words))
 
@@ -175,18 +175,18 @@ class WordsTokenizer(Tokenizer):
         wrong = self._vocabulary.first_wrong()
         if wrong >= 0:
             raise CorruptionError(
-                f"the vocabulary is damaged: word {wrong} is empty, stands twice, or is not in its table",
+                f"the vocabulary is damaged: word {wrong} is empty, a duplicate, or not in its table",
                 expected=wrong,
                 found=self._vocabulary.lookup(self._vocabulary.word(wrong)),
             )
 
 
 class _ChangingWords(WordsTokenizer):
-    """Words of a text that is changed before it is cut: so they are not spelled in it."""
+    """Words of a text that is changed before it is split: so the text does not spell them."""
 
     @staticmethod
     def changed(text: str) -> str:
-        """The text as it is read. Changing it again changes nothing."""
+        """Return the text as it is read. Changing it again changes nothing."""
         raise NotImplementedError
 
     def normalized(self, text: str) -> str:
@@ -198,7 +198,7 @@ class _ChangingWords(WordsTokenizer):
         return some_word_matches(expression, ignore_case, self.changed)
 
     def encode(self, text: str) -> QueryIds:
-        to_utf8(text)  # says what is wrong with it, as it came
+        to_utf8(text)  # raises for the original text
         return super().encode(self.changed(text))
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
@@ -218,7 +218,7 @@ class _ChangingWords(WordsTokenizer):
         ids = self.encode(text)
         starts, stops, at = [], [], 0
         for word in self.split(text):
-            start = changed.index(word, at)  # white space apart, words stand one after the other
+            start = changed.index(word, at)  # words are adjacent, apart from white space
             at = start + len(word)
             starts.append(start)
             stops.append(at)
@@ -229,7 +229,7 @@ class _ChangingWords(WordsTokenizer):
         results = [self.changed(piece) for piece in pieces]
         if "".join(results) != changed:
             return None
-        # Of each character of the changed text, the first and the last one that it was made of.
+        # For each character of the changed text, the first and the last one that it was made of.
         first: list[int] = []
         last: list[int] = []
         at = 0
@@ -241,7 +241,7 @@ class _ChangingWords(WordsTokenizer):
         return ids, np.array(first, dtype=np.int64)[begins], np.array(last, dtype=np.int64)[ends - 1] + 1
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-        """See the base class: by the sentences of texts as they came, whose capitals say where one ends."""
+        """See the base class: by the sentences of original texts, whose capitals show where one ends."""
         try:
             found = [
                 self._marked(text, stop - start)
@@ -255,7 +255,7 @@ class _ChangingWords(WordsTokenizer):
         starts = [0, *boundaries(text).tolist(), len(text)]
         parts = [self.changed(text[a:b].decode()).encode() for a, b in pairwise(starts)]
         whole = self.changed(text.decode()).encode()
-        # No change goes across a boundary in sound text; in any other, sentences are those of what was read.
+        # No change crosses a boundary in valid text; in any other, sentences are those of the changed text.
         if b"".join(parts) != whole:
             return mark_words([whole], np.array([0, n], dtype=np.int64))
         return mark_words_at(whole, np.cumsum([len(part) for part in parts[:-1]], dtype=np.int64), n)
@@ -293,21 +293,21 @@ class LowerNfcWords(_ChangingWords):
 
 
 def _with_marks(text: str) -> list[str]:
-    """The text, each character with what may be one with it in another form: marks, letters of Hangul."""
+    """Split the text into characters, each with the marks and Hangul letters that may combine with it."""
     joins = [category(c)[0] == "M" or "\u1160" <= c <= "\u11ff" for c in text]
     begins = [i for i, joined in enumerate(joins) if not joined or not i]
     return [text[start:stop] for start, stop in pairwise([*begins, len(text)])]
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, each letter whatever stands around it: Σ is never ς."""
+    """Return the text in lower case, each letter independent of its context: Σ is never ς."""
     return text.replace("Σ", "σ").lower()
 
 
 def _of_words(
     kind: type[WordsTokenizer], entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]
 ) -> WordsTokenizer:
-    """The tokenizer that was pickled."""
+    """Restore a pickled tokenizer."""
     vocabulary = kernel.Vocabulary()
     if len(offsets) > 1:
         vocabulary.append(entries, offsets)
@@ -328,7 +328,7 @@ def _append_file(vocabulary: Any, file: Sections) -> None:
     first_id = file.properties.get("first_id")
     if first_id != len(vocabulary):
         raise CorruptionError(
-            "a vocabulary file does not go on where the one before it ends",
+            "a vocabulary file does not continue where the one before it ends",
             path=path,
             expected=len(vocabulary),
             found=first_id,
@@ -350,14 +350,14 @@ def _append_file(vocabulary: Any, file: Sections) -> None:
 
 def _typed(array: npt.NDArray[Any], dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
     if array.dtype != dtype:
-        raise ValueError(f"a section of dtype {array.dtype} where {np.dtype(dtype)} belongs")
+        raise ValueError(f"a section of dtype {array.dtype} where {np.dtype(dtype)} is expected")
     return array
 
 
 # ---- Unicode's normalization form C in linear time, in blocks between which work can be interrupted.
 
 
-# Characters per block: about two milliseconds. Longer only to reach a character that begins a new sequence.
+# Characters per block: about two milliseconds. Blocks extend only to a character that begins a new sequence.
 BLOCK = 1 << 16
 # Shorter runs are cheap to sort by insertion. Text in Stream-Safe Format (same annex) has at most 30 marks.
 SHORT_RUN = 30

@@ -297,7 +297,7 @@ def test_what_a_manifest_may_refer_to_is_kept_until_its_removal_is_durable(write
     for seed in range(60):
         # The new manifest is published and taken back, but the folder cannot be synced before nor after.
         directory = FaultyDirectory(start, fail_at={last, last + 2})
-        with pytest.raises(StorageError, match="shows when the database is opened again"):
+        with pytest.raises(StorageError, match="open the database again to see"):
             writes.commit(Store.open(directory), b"new")
         failed = directory.crash(random.Random(seed), drop="random")
         came_back["failed"] += state_of(failed, writes) == [b"old", b"new"]
@@ -319,7 +319,7 @@ def test_a_commit_whose_outcome_is_open_says_so(writes):
         visible = len(directory.list("manifests/00")) and directory.exists("manifests/0000000002.manifest")
         if error is not None and "commit version 2" in str(error):
             messages.add(visible)
-            assert ("shows when the database is opened again" in str(error)) >= visible
+            assert ("open the database again to see" in str(error)) >= visible
             assert ("version 1 stays in force" in str(error)) <= (not visible)
     assert messages == {True, False}
 

@@ -230,7 +230,7 @@ def test_a_linked_folder_is_named_and_what_to_do_about_it(sound, tmp_path):
     (mine / "segments").symlink_to(sound / "other" / "segments")
     with ngramdb.connect(mine) as db:
         with pytest.raises(
-            StorageError, match=r"its folder segments is a symbolic link.* put the file or folder"
+            StorageError, match=r"its folder segments is a symbolic link.* replace the link by"
         ):
             db.create_corpus("new")
         with pytest.raises(StorageError, match="its folder segments is a symbolic link"):
@@ -341,7 +341,7 @@ def test_files_that_are_written_take_the_place_of_files_alone(sound, tmp_path, w
     monkeypatch.chdir(tmp_path)
     shutil.copytree(sound / "mine", tmp_path / "mine")
     before = _unread(place.lstat())
-    refused = pytest.raises(ExecutionError, match="this is a device, a pipe or a socket, and no file")
+    refused = pytest.raises(ExecutionError, match="this is a device, a pipe or a socket, not a file")
     with ngramdb.connect(tmp_path / "mine") as db, hurried(), refused:
         WRITERS[writer](db, place)
     assert _unread(place.lstat()) == before and os.listdir(place.parent) == ["out.jsonl"]

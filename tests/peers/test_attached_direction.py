@@ -24,7 +24,7 @@ def test_the_wrong_direction_is_refused(
     tokenizer = create_tokenizer(tokenizer_file)
     texts = [document["text"][:n_characters] for document in documents[:n_documents]]
     ids = [tokenizer.encode(text).tolist() for text in texts]
-    for version, other, advice in ((4, 5, "leave VERSION out"), (5, 4, "say VERSION 5")):
+    for version, other, advice in ((4, 5, "leave VERSION out"), (5, 4, "use VERSION 5")):
         folder = write_infini_gram(tmp_path / str(version), ids, version=version)
         with ngramdb.connect() as db:
             right = db.attach(folder, "right", tokenizer=tokenizer_file, version=version)

@@ -189,7 +189,7 @@ def test_there_is_no_model_of_a_difference_with_what_was_never_there(documents, 
     with ngramdb.connect() as connection:
         corpus_of(connection, "a", documents)
         corpus_of(connection, "b", [*documents, *others])
-        with pytest.raises(ExecutionError, match="b is no part of the rest, which lacks its document"):
+        with pytest.raises(ExecutionError, match="b is not part of the rest, which lacks its document"):
             connection.execute(f'SCORE "abc" USING {model} FROM a - b')
 
 

@@ -76,7 +76,7 @@ class Life(RuleBasedStateMachine):
             self.db.drop_corpus("c")
         if dropped == "and made anew":
             self.db.create_corpus("c", tokenizer="tokens").append([([3, 3, 3], {})])
-            with pytest.raises(BindError, match="is another one since"):
+            with pytest.raises(BindError, match="is a new corpus now"):
                 self.db.execute(f"RESTORE CORPUS c TO VERSION {version}")
             self.db.drop_corpus("c")
         self.db.execute(f"RESTORE CORPUS c TO VERSION {version}")

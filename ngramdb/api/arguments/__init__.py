@@ -1,1 +1,1 @@
-"""What the verbs of Python take: documents, n-grams, models, and trees made of them."""
+"""Arguments of the Python verbs: documents, n-grams, models, and trees made of them."""

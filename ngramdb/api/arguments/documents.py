@@ -1,4 +1,4 @@
-"""Documents given in Python, on their way into a corpus."""
+"""Conversion of documents given in Python for a corpus."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ngramdb.questions.arguments import packing
 from ngramdb.questions.arguments.packing import is_iterable, iterates_over_names
 
 _IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
-# What is one document; of others it takes longer to ask whether they are tables.
+# Types of a single document; for others, the slower check for tables follows.
 _SINGLE = frozenset((str, dict, tuple, list, bytes, np.ndarray))
-# Of these every value has a form in JSON.
+# Types whose values all have a form in JSON.
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
 def as_documents(given: Any, kind: str, n_vocabulary: int) -> tuple[Iterator[Document], ErrorLog]:
-    """Documents in the form that a load takes, made one at a time; and what takes remarks on them.
+    """Return an iterator of documents in the form that a load needs, and the log of remarks on them.
 
     Parameters
     ----------
     given : str, dict with `text` (or `ids`) and metadata, `(ids, metadata)` or `(text, metadata)`; or a table
-    kind : the corpus's kind of tokenizer; `tokens` takes ids only
+    kind : the corpus's kind of tokenizer; `tokens` accepts ids only
     n_vocabulary : ids given to another tokenizer's corpus must be below it
 
     Raises
@@ -35,7 +35,7 @@ def as_documents(given: Any, kind: str, n_vocabulary: int) -> tuple[Iterator[Doc
     InvalidArgument
         `given` is one document rather than an iterable of documents, or iterates over names.
     LoadError
-        Something that is no document; names its position, counted from 1.
+        An invalid document; the message has its position, counted from 1.
     """
     errors = ErrorLog()
     if is_table(given):
@@ -45,12 +45,12 @@ def as_documents(given: Any, kind: str, n_vocabulary: int) -> tuple[Iterator[Doc
 
 
 def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
-    """An iterable of documents as it is, the rows of a table as `Document`s.
+    """Return an iterable of documents unchanged, and the rows of a table as `Document`s.
 
     Raises
     ------
     InvalidArgument
-        One document, which should be in a list; or what iterates over the names of columns. `wanted` begins
+        A single document, which should be in a list; or an iterable of column names. `wanted` begins
         the message.
     """
     if is_table(given):
@@ -74,7 +74,7 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
 
 
 def as_path(given: Any) -> str:
-    """The path of a file or folder as a text. Raises InvalidArgument for what is none."""
+    """Return the path of a file or folder as a str. Raises InvalidArgument for other types."""
     path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else given
     if not isinstance(path, str):
         raise InvalidArgument(f"a path is a str or a pathlib.Path, not {type(given).__name__}")
@@ -82,12 +82,12 @@ def as_path(given: Any) -> str:
 
 
 def as_paths(given: Any, wanted: str) -> list[str]:
-    """A path, or several, as a list of texts.
+    """Return a path, or several, as a list of str.
 
     Raises
     ------
     InvalidArgument
-        Something else, such as documents or a table of them, or a text that no path can be. `wanted` begins
+        Something else, such as documents or a table of them, or a str that cannot be a path. `wanted` begins
         the message.
     """
     paths = _texts_of(given, wanted)
@@ -109,7 +109,7 @@ def _texts_of(given: Any, wanted: str) -> list[str]:
         path = os.fspath(item) if isinstance(item, (str, os.PathLike)) else item
         if not isinstance(path, str):
             raise InvalidArgument(
-                f"{wanted}; item {number} of the {type(given).__name__} is no path, but {type(item).__name__}"
+                f"{wanted}; item {number} of the {type(given).__name__} is {type(item).__name__}, not a path"
             )
         paths.append(path)
     return paths
@@ -135,7 +135,7 @@ def _each(given: Iterable[Any], kind: str, n_vocabulary: int, errors: ErrorLog) 
 
 
 def _sound_rows(rows: Iterator[Document], kind: str) -> Iterator[Document]:
-    """The rows of a table, which have been checked, unless they are of texts and the corpus takes ids."""
+    """Yield the rows of a table, already checked, unless they are texts and the corpus needs ids."""
     for row in rows:
         if row.ids is None and kind == "tokens":
             raise row.error(_IDS_WANTED)
@@ -143,7 +143,7 @@ def _sound_rows(rows: Iterator[Document], kind: str) -> Iterator[Document]:
 
 
 def _as_document(item: Any, kind: str) -> Document:
-    # Types that may be anything's are asked for last: that takes as long as all else.
+    # Abstract types are checked last: that takes as long as all else.
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (dict, Mapping)):
         content, metadata = item
         if isinstance(content, (str, bytes)):

@@ -1,13 +1,13 @@
-"""Documents out of tables: whatever offers the Arrow C stream protocol (`__arrow_c_stream__`).
+"""Documents from tables: any object with the Arrow C stream protocol (`__arrow_c_stream__`).
 
-Frames of pandas and polars, tables and record batch readers of pyarrow, relations of DuckDB; and data sets of
-the library `datasets` and of pyarrow, which lack the protocol and give Arrow tables in other ways. A row is a
-document, its column `text` (or `ids`) the content, all other columns typed metadata. A NULL is no value: the
-document lacks the field. Tables are read batch by batch, and their metadata stay columns
+Frames of pandas and polars, tables and record batch readers of pyarrow, relations of DuckDB; and datasets of
+the library `datasets` and of pyarrow, which lack the protocol and offer Arrow tables in other ways. A row is
+a document, its column `text` (or `ids`) the content, all other columns typed metadata. NULL is a missing
+value: the document lacks the field. Tables are read batch by batch, and their metadata stay columns
 (`ngramdb.ingest.readers.columns`).
 
-Frames without the protocol, and mappings, are iterated over by the names of their columns, which are no
-documents: they are refused.
+Iterating over frames without the protocol, and over mappings, yields the names of their columns, which are
+not documents: they are rejected.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ngramdb.limits import MAX_TOKEN_ID
 pyarrow = lazy_module("pyarrow")
 
 SOURCE = "append"
-# Rows of a data set that are one table.
+# Rows of a dataset per table.
 ROWS_AT_ONCE = 1000
 
 
 def is_table(given: object) -> bool:
-    """Whether an object offers its rows (or, as a single column does, its values) as Arrow tables."""
+    """Return True if an object offers its rows (or the values of a single column) as Arrow tables."""
     return hasattr(given, "__arrow_c_stream__") or _is_of_datasets(given) or _is_scanned(given)
 
 
 def _is_of_datasets(given: object) -> bool:
-    """Whether it is a `Dataset` or `IterableDataset` of the library `datasets` whose types are known.
+    """Return True for a `Dataset` or `IterableDataset` of the library `datasets` whose types are known.
 
-    Where they are not, as after `map` of a stream, tables of the same rows could differ in them; where a
-    transform is set, they are not the rows that are seen: rows are taken one by one.
+    If they are unknown, as after `map` of a stream, tables of the same rows could differ in types; if a
+    transform is set, they are not the rows that the user sees: rows are then read one by one.
     """
     is_theirs = type(given).__module__.partition(".")[0] == "datasets"
     if not is_theirs or not hasattr(given, "iter") or getattr(given, "features", None) is None:
@@ -48,13 +48,13 @@ def _is_of_datasets(given: object) -> bool:
 
 
 def _format_of(given: Any) -> Mapping[str, Any]:
-    """What `with_format` and `with_transform` of a `Dataset` have set; nothing of a stream."""
+    """Return the settings of a `Dataset`'s `with_format` and `with_transform`; nothing for a stream."""
     found = getattr(given, "format", None)
     return found if isinstance(found, Mapping) else {}
 
 
 def _is_scanned(given: object) -> bool:
-    """Whether it is a `Dataset` or `Scanner` of pyarrow."""
+    """Return True for a `Dataset` or `Scanner` of pyarrow."""
     is_theirs = type(given).__module__.partition(".")[0] == "pyarrow"
     return is_theirs and (hasattr(given, "scanner") or hasattr(given, "to_reader"))
 
@@ -62,20 +62,20 @@ def _is_scanned(given: object) -> bool:
 def rows_of(
     given: Any, kind: str, n_ids: int = MAX_TOKEN_ID + 1, errors: ErrorLog | None = None
 ) -> Iterator[Document]:
-    """The rows of a table as documents, or the values of a single column as their texts (or ids).
+    """Yield the rows of a table as documents, or the values of a single column as their texts (or ids).
 
     Parameters
     ----------
-    kind : the corpus's kind of tokenizer; of a table with both, `tokens` takes the column `ids`
+    kind : the corpus's kind of tokenizer; for a table with both, `tokens` reads the column `ids`
     n_ids : token ids are below this number
-    errors : takes remarks on the rows
+    errors : records remarks on the rows
 
     Raises
     ------
     InvalidArgument
         No such column, or a column of a type that metadata cannot hold; before any row is read.
     LoadError
-        The table cannot be read to its end, or a row is no document.
+        The table cannot be read to its end, or a row is not a document.
     """
     schema, batches = opened(given)
     options = _options(schema, kind, n_ids)
@@ -85,14 +85,14 @@ def rows_of(
 def table_documents(
     schema: Any, batches: Iterable[Any], options: ReadOptions, errors: ErrorLog, place: tuple[str, str]
 ) -> Iterator[Document]:
-    """The rows of a table as documents; `place` is what errors call the table, and its rows.
+    """Yield the rows of a table as documents; errors name the table and its rows by `place`.
 
     Raises
     ------
     InvalidArgument
         No such column, or a column of a type that metadata cannot hold; before any row is read.
     LoadError
-        The table cannot be read to its end, or a row is no document.
+        The table cannot be read to its end, or a row is not a document.
     """
     source, unit = place
     try:
@@ -103,12 +103,12 @@ def table_documents(
 
 
 def opened(given: Any) -> tuple[Any, Iterable[Any]]:
-    """The schema of a table and its batches; a single column is a table of one.
+    """Return the schema of a table and its batches; a single column is a table of one.
 
     Raises
     ------
     InvalidArgument
-        It is none after all.
+        The object is not a table after all.
     """
     try:
         if _is_of_datasets(given):
@@ -130,7 +130,7 @@ def opened(given: Any) -> tuple[Any, Iterable[Any]]:
 
 
 def _of_datasets(given: Any) -> tuple[Any, Iterable[Any]]:
-    """Of a data set of which a part was selected, this: its own stream is of all that lies in its files."""
+    """Return schema and batches of a dataset, limited to its selected rows: its own stream has all rows."""
     schema = given.features.arrow_schema
     shown = _format_of(given)
     if shown.get("columns") is not None and not shown.get("output_all_columns"):
@@ -142,7 +142,7 @@ def _of_datasets(given: Any) -> tuple[Any, Iterable[Any]]:
 
 
 def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:
-    """Which column is the content of documents, and which are their metadata."""
+    """Return options with the column that is the content of documents, and those that are metadata."""
     names = [name for name in schema.names if not UNNAMED_INDEX.fullmatch(name)]
     wanted = ("ids", "text") if kind == "tokens" else ("text", "ids")
     content = next((name for name in wanted if name in names), None)

@@ -1,1 +1,1 @@
-"""What the verbs of a corpus and the statements that act on one do."""
+"""The implementation of a corpus's verbs, and of the statements that act on a corpus."""

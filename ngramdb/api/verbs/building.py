@@ -1,7 +1,7 @@
-"""Building a corpus in parts, on as many machines as there are: each worker makes one, and needs no other.
+"""Building a corpus in parts, on any number of machines: each worker makes one, independently of the others.
 
-A part is loaded as any corpus is, into a database of its own that no other run has; so whatever holds for a
-load holds for it. Only its report makes it a part (`ngramdb.api.part_reports`).
+A part is loaded like any corpus, into a database that no other run uses; so all guarantees of a
+load hold for it. Only its report makes it a part (`ngramdb.api.part_reports`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from ngramdb.tokenizers.registry import create_tokenizer, title_of
 if TYPE_CHECKING:
     from ngramdb.questions.arguments.signatures import BuildOptions, Unpack
 
-# What the corpus of a part is called in its database.
+# The name of the corpus of a part in its database.
 CORPUS = "part"
-# Options of a load that are about a load as a whole.
+# Options that concern a load as a whole.
 _OF_ONE_LOAD = ("limit", "commit_every", "resume", "key", "on_conflict")
 
 
@@ -55,23 +55,23 @@ def build(
     settings: Mapping[str, Any] | None = None,
     **options: Unpack[BuildOptions],
 ) -> PartReport:
-    """Build one of n parts of a corpus, for `ngramdb.commit` to put together.
+    """Build one of n parts of a corpus, for `ngramdb.commit` to join.
 
     ```
     ngramdb.build("parts", "data/*.jsonl", (3, 16))         # on any machine, for each of 0 … 15
-    ngramdb.missing("parts", 16)                            # those that are not there yet
+    ngramdb.missing("parts", 16)                            # those that are still missing
     ngramdb.commit("corpora.ngdb", "wiki", "parts")
     ```
 
-    A part that is there already is left as it is: a worker may be killed and run again, or run twice.
+    An existing part is left unchanged: a worker may be killed and run again, or run twice.
 
     Parameters
     ----------
-    out : the folder of the parts, made when it is missing
+    out : the folder of the parts, created if missing
     paths : all files of the corpus, as for `Corpus.load`; the same ones for each part
-    shard : (i, n) or "i/n": which part, from 0 on, of how many
+    shard : (i, n) or "i/n": the number of the part, from 0 on, and the number of parts
     tokenizer : as for `Connection.create_corpus`
-    on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
+    on_error : 'fail', or 'skip' to count documents and files that cannot be read, and continue
     progress : called at most ten times a second with the progress of the load
     settings : values for `Connection.settings`: `threads`, `memory_limit`, …
     options : `text`, `format`, `ids`, `metadata`, `separator`, `dtype`, `quotes` and `max_document_bytes`,
@@ -80,15 +80,15 @@ def build(
     Raises
     ------
     InvalidArgument
-        An invalid option; files that cannot be divided; or the part is there and was built otherwise.
+        An invalid option; files that cannot be divided; or the part exists and was built differently.
     LoadError
-        A file or a document that can't be read (with file and line).
+        A file or a document that cannot be read (with file and line).
     StorageError
         The part cannot be written, or its report is damaged.
     """
     part, of = part_reports.checked_shard(shard)
     work = _Work.of(paths, tokenizer, on_error, options)
-    (folder,) = as_paths([out], "build makes a folder of parts, whose path it takes")
+    (folder,) = as_paths([out], "build takes the path of the folder of parts that it makes")
     part_reports.check_out(folder)
     known = _known(folder, part, of, work)
     if known is not None:
@@ -109,12 +109,12 @@ def build(
 
 
 def missing(out: PathLike | Iterable[PathLike], n: int) -> list[int]:
-    """The numbers of the parts of n that are not there, ascending.
+    """Return the numbers of the missing parts, ascending.
 
     Parameters
     ----------
     out : the folder of the parts, or several that have some each
-    n : how many parts there are to be
+    n : the total number of parts
 
     Raises
     ------
@@ -131,7 +131,7 @@ def missing(out: PathLike | Iterable[PathLike], n: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Work:
-    """What all workers of a build do, and what makes it the same build."""
+    """The work that all workers of a build share, and the properties that make it the same build."""
 
     sources: list[Source]
     left_out: list[str]
@@ -154,12 +154,12 @@ class _Work:
 
     @cached_property
     def common(self) -> dict[str, Any]:
-        """What the reports of all parts have in common; sizes of files as they are at first."""
+        """The properties that the reports of all parts share, with the initial sizes of files."""
         definition = self.tokenizer.definition()
         content = None if definition is None else definition.sections["tokenizer"].tobytes()
-        # As JSON gives them back.
+        # In the form in which JSON returns them.
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in self.options.items()}
-        # These tokenizers go by Python's own tables of characters.
+        # These tokenizers depend on Python's own tables of characters.
         by_python = self.tokenizer.kind.startswith("words(")
         return {
             "ngramdb": metadata.version("ngramdb"),
@@ -175,7 +175,7 @@ class _Work:
 
 def _checked(name: str, value: Any) -> Any:
     if name in _OF_ONE_LOAD:
-        raise InvalidArgument(f"{name} goes with one load, and not with a build in parts")
+        raise InvalidArgument(f"{name} applies to a single load, not to a build in parts")
     if name not in LOAD_OPTIONS:
         known = ", ".join(known for known in LOAD_OPTIONS if known not in _OF_ONE_LOAD)
         raise InvalidArgument(f"no option {name!r}; known: {known}")
@@ -183,7 +183,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _known(folder: str, part: int, of: int, work: _Work) -> PartReport | None:
-    """The report of a part that is there. Raises InvalidArgument where it was built otherwise."""
+    """Return the report of an existing part. Raises InvalidArgument if it was built differently."""
     path = os.path.join(folder, f"{part_reports.stem_of(part, of)}.json")
     if not os.path.lexists(path):
         return None
@@ -191,14 +191,14 @@ def _known(folder: str, part: int, of: int, work: _Work) -> PartReport | None:
     difference = first_difference(report.build, work.common)
     if difference is not None:
         raise InvalidArgument(
-            f"{path}: {report.title} is there, but it was built otherwise: {difference}; build in another "
+            f"{path}: {report.title} exists, but it was built differently: {difference}; build in another "
             "folder, or remove its report"
         )
     return replace(report, notes=(f"{report.title} was there already; nothing was built",))
 
 
 def first_difference(built: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
-    """The first thing in which two builds differ, for people; None where they are the same."""
+    """Describe the first difference between two builds; None if they are the same."""
     for name in sorted(built.keys() | other.keys()):
         a, b = built.get(name), other.get(name)
         if a == b:
@@ -219,7 +219,7 @@ def _built(
     progress: loading.LoadCallback | None,
     settings: Mapping[str, Any],
 ) -> PartReport:
-    """Build the part in a database at `path`, and report it."""
+    """Build the part in a database at `path`, and return its report."""
     started = time.perf_counter()
     common = work.common  # with the sizes by which files are divided
     pieces = divided(work.sources, part, of)

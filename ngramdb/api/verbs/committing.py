@@ -27,9 +27,9 @@ from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.ingest.sources import PathLike
 from ngramdb.interrupts import ProgressCallback
 
-# Numbers of parts that a message names.
+# Most numbers of parts in a message.
 MOST_NAMED = 10
-# Of more segments than these a note says that they may be merged.
+# With more new segments than this, a note recommends merging them.
 FEW_SEGMENTS = 4
 
 
@@ -39,11 +39,11 @@ class CommitReport:
 
     Attributes
     ----------
-    parts : how many there were
+    parts : the number of parts
     documents, tokens, segments : the numbers of what was added
-    version : the database's version with the new documents
+    version : the version of the database with the new documents
     elapsed : seconds
-    notes : remarks on the commit, for its reader
+    notes : remarks on the commit, for the reader
     """
 
     parts: int
@@ -56,7 +56,7 @@ class CommitReport:
 
 
 def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
-    """The reports of all parts in these folders, in order, once they are certain to be one whole build.
+    """Return the reports of all parts in these folders, in order, after checking that they are a whole build.
 
     Raises InvalidArgument, CorruptionError, StorageError.
     """
@@ -65,7 +65,7 @@ def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
     found = [report for folder in distinct.values() for report in part_reports.reports_in(folder)]
     shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
     if not found:
-        raise InvalidArgument(f"{shown}: there are no parts here; `ngramdb build` makes them")
+        raise InvalidArgument(f"{shown}: no parts here; `ngramdb build` makes them")
     numbers = sorted({report.of for report in found})
     if len(numbers) > 1:
         listed = " and ".join(f"of {n:,}" for n in numbers)
@@ -91,7 +91,7 @@ def commit_reports(
     reports: Sequence[PartReport],
     progress: ProgressCallback | None = None,
 ) -> CommitReport:
-    """Commit parts that `collected` has found; leftovers in their folders are removed."""
+    """Commit parts returned by `collected`; leftovers in their folders are removed."""
     started = time.perf_counter()
     database.refresh()
     database.require_own(name)
@@ -113,7 +113,7 @@ def commit_reports(
 
 @dataclass(frozen=True)
 class _Joined:
-    """What a commit has added, and how many tokens of it were written anew."""
+    """The documents that a commit has added, and how many of their tokens were rewritten."""
 
     outcome: ChangeOutcome
     n_segments: int
@@ -136,7 +136,7 @@ def _joined(database: Database, name: str, reports: Sequence[PartReport]) -> _Jo
 
 
 def _each_opened(reports: Sequence[PartReport]) -> Iterator[BuiltPart]:
-    """One part open at a time, however many there are."""
+    """Yield the parts, one open at a time."""
     for report in reports:
         with _opened(report) as part:
             yield part
@@ -144,7 +144,7 @@ def _each_opened(reports: Sequence[PartReport]) -> Iterator[BuiltPart]:
 
 @contextmanager
 def _opened(report: PartReport) -> Iterator[BuiltPart]:
-    """The part that a report describes. Raises CorruptionError where it is another one."""
+    """Open the part that a report describes. Raises CorruptionError if it is another one."""
     path = report.database_path
     store = Store.open(RealDirectory(path), read_only=True, create=False)
     try:
@@ -173,14 +173,14 @@ def _opened(report: PartReport) -> Iterator[BuiltPart]:
 
 
 def _check_same_build(reports: Sequence[PartReport]) -> None:
-    """Raise InvalidArgument where the parts are not those of one build."""
+    """Raise InvalidArgument if the parts are not those of one build."""
     first = reports[0]
     for report in reports[1:]:
         difference = building.first_difference(first.build, report.build)
         if difference is not None:
             raise InvalidArgument(
                 f"{first.path} and {report.path} are parts of different builds: {difference}; build one of "
-                "them again as the other"
+                "them again like the other"
             )
 
 
@@ -208,7 +208,7 @@ def _check_inputs(reports: Sequence[PartReport]) -> None:
 
 
 def _record(reports: Sequence[PartReport]) -> LoadRecord:
-    """What the corpus remembers of these parts: the same runs are not committed twice."""
+    """Return the corpus's record of these parts: the same runs are not committed twice."""
     runs = "".join(f"{report.database}\n" for report in reports)
     build = dict(reports[0].build)
     return LoadRecord(
@@ -229,8 +229,8 @@ def _notes(reports: Sequence[PartReport], joined: _Joined, name: str) -> Iterato
         yield f"{skipped:,} documents or files were skipped when the parts were built{shown}"
     if joined.n_rewritten:
         yield (
-            f"{joined.n_rewritten:,} tokens were written anew, since each part had given ids to words of its "
-            "own; a tokenizer.json spares that"
+            f"{joined.n_rewritten:,} tokens were rewritten, since each part had assigned its own ids to "
+            "words; a tokenizer.json avoids that"
         )
     contents = Counter(
         (one.sha256, one.stop - one.start) for report in reports for one in report.inputs if one.sha256
@@ -240,7 +240,7 @@ def _notes(reports: Sequence[PartReport], joined: _Joined, name: str) -> Iterato
         yield f"{twice:,} of the files, or pieces of them, have the content of another one, and count twice"
     if joined.n_segments > FEW_SEGMENTS:
         n_segments = f"{joined.n_segments:,} segments"
-        yield f"{n_segments} were added; questions get faster when COMPACT {name} has merged them"
+        yield f"{n_segments} were added; queries get faster when COMPACT {name} has merged them"
 
 
 def _listed(numbers: Sequence[int]) -> str:

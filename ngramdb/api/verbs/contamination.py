@@ -1,7 +1,7 @@
-"""How much the documents of a corpus share with an evaluation set, where, and with which of its items.
+"""The overlap of a corpus with an evaluation set: how much, where, and with which items.
 
-An evaluation set is opened as a corpus in memory, under the corpus's own tokenizer or, where letters' case or
-white space shall not matter, as words of the folded texts. Shares are those of OVERLAP
+An evaluation set is opened as a corpus in memory, with the corpus's own tokenizer or, if letters' case or
+white space are ignored, as words of the folded texts. Shares are those of OVERLAP
 (`ngramdb.conditions.overlap_field`).
 """
 
@@ -50,16 +50,16 @@ from ngramdb.types import Docs
 Shares = NDArray[np.float64]
 Fold = Callable[[str], str]
 
-# What a set of plain text is read as where nothing else is asked for: an item a line, and no n-gram of two.
+# Default format of a set of plain text: one item per line, so that no n-gram spans two items.
 ITEMS_OF_TEXT = "lines"
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """When a document is contaminated: at a share of at least `threshold`; with `strict`, above it.
+    """The criterion of contamination: a share of at least `threshold`; with `strict`, above it.
 
-    A share of 0 never is, so that a threshold of 0 means any overlap. With `lower` or `fold_space`, letters'
-    case or white space do not matter, and n-grams are of words.
+    A share of 0 never counts, so a threshold of 0 means any overlap. With `lower` or `fold_space`, letters'
+    case or white space are ignored, and n-grams consist of words.
     """
 
     n: int
@@ -76,7 +76,7 @@ class Criterion:
             raise InvalidArgument(f"a threshold is a share from 0 to 1, not {self.threshold!r}")
 
     def holds(self, shares: Shares) -> NDArray[np.bool_]:
-        """Which of these shares are too large."""
+        """Return which of these shares are too large."""
         if self.threshold == 0 or self.strict:
             return shares > self.threshold
         return shares >= self.threshold
@@ -88,25 +88,25 @@ class Criterion:
 
     @property
     def folds(self) -> bool:
-        """Whether texts are changed before they are compared."""
+        """True if texts are changed before they are compared."""
         return self.lower or self.fold_space
 
     def fold(self, text: str) -> str:
-        """The text as it is compared."""
+        """Return the text in the form that is compared."""
         folded = text.lower() if self.lower else text
         return " ".join(folded.split()) if self.fold_space else folded
 
 
 def _after_tokenizer(tokenizer: Tokenizer, fold: Fold) -> Fold:
-    """The folding of texts as the tokenizer reads them: what it takes for the same is the same then, too."""
+    """Return a folding of texts as the tokenizer reads them, so that what is equal to it stays equal."""
     return lambda text: fold(tokenizer.normalized(text))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the files of evaluation sets are read: options of a load, None where one is not given.
+    """Options for reading the files of evaluation sets, as in a load; None if not given.
 
-    Of plain text each line is an item, unless a format or the line between two items is given.
+    In plain text each line is an item, unless a format or the line between two items is given.
     """
 
     text: str | None = None
@@ -115,19 +115,19 @@ class Reading:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those that are given."""
+        """The options that are given."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def __str__(self) -> str:
         return "".join(f", {name} = {value!r}" for name, value in self.options.items())
 
     def sources(self, path: str) -> list[Source]:
-        """The files that a path stands for.
+        """Return the files of a path.
 
         Raises
         ------
         LoadError, InvalidArgument
-            There is none, or no such format.
+            No file exists, or the format is unknown.
         """
         found = expand([path], self.format)
         if self.format is not None or self.separator is not None:
@@ -138,14 +138,14 @@ class Reading:
 def evaluation_sets(
     corpus: CorpusView, paths: Sequence[str], reading: Reading, by: Criterion
 ) -> list[EvaluationSet]:
-    """A set for each path.
+    """Open a set for each path.
 
     Raises
     ------
     InvalidArgument
-        An option that is none of the formats of any file; before one is read.
+        An option that applies to none of the files' formats; before one is read.
     LoadError
-        A file that can't be read.
+        A file that cannot be read.
     """
     found = [reading.sources(path) for path in paths]
     check_options(reading.options, [source for sources in found for source in sources])
@@ -165,13 +165,13 @@ class EvaluationSet:
         self.by = by
         self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
         self.items = _opened(corpus, path, sources, reading, self._fold)
-        # White space never matters to words.
+        # Words never contain white space.
         fold = _after_tokenizer(corpus.tokenizer, replace(by, fold_space=False).fold)
         self._words = FoldedWords(corpus, self.items.tokenizer, fold)
         self._overlaps: dict[Segment, Overlap] = {}
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
-        """The documents of the corpus's segment `i` that have any n-gram of the set, and their shares."""
+        """Return the documents of the corpus's segment `i` with any n-gram of the set, and their shares."""
         segment, kept = corpus.segments[i], corpus.kept(i)
         if self._fold is None:
             shares = self._overlap(corpus, segment).shares(kept)
@@ -180,9 +180,9 @@ class EvaluationSet:
         return kept[shares > 0], shares[shares > 0]
 
     def n_found(self, corpus: CorpusView, overlapping: list[Docs]) -> int:
-        """How many items have an n-gram that a document of the corpus has.
+        """Count the items with an n-gram that a document of the corpus has.
 
-        `overlapping` are the documents of each segment that have any. Cost: that of finding them again.
+        `overlapping` are such documents of each segment. Cost: that of finding them again.
         """
         shared = (
             found
@@ -202,7 +202,7 @@ class EvaluationSet:
         return len(short)
 
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
-        """For each document its spans as they are reported."""
+        """Yield the spans of each document for the report."""
         if self._fold is None:
             found = self._overlap(corpus, segment).spans(docs)
             contexts = contexts_of(segment, Display(corpus.tokenizer, bare=True, pattern=None))
@@ -242,7 +242,7 @@ class EvaluationSet:
     def _folded_marks(
         self, segment: Segment, docs: Docs
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
-        """Of a batch of documents: ids, where documents begin, at which tokens n-grams of the set begin."""
+        """Yield, per batch of documents, ids, offsets, and the tokens at which n-grams of the set begin."""
         for chunk, _ in token_chunks(segment, docs):
             ids, offsets = self._words.of_documents(segment, chunk)
             yield ids, offsets, marked_places(ids, offsets, self.items, self.by.n)
@@ -251,7 +251,7 @@ class EvaluationSet:
 def _opened(
     corpus: CorpusView, path: str, sources: Sequence[Source], reading: Reading, fold: Fold | None
 ) -> CorpusView:
-    """The items of a file as a corpus in memory, under the corpus's tokenizer or as folded words."""
+    """Open the items of a file as a corpus in memory, with the corpus's tokenizer or as folded words."""
     load = Load(corpus.entry.name, (path,), reading.options)
     documents = read_documents(sources, read_options(load, corpus.entry.tokenizer), ErrorLog(), Meter())
     if fold is None:
@@ -267,7 +267,7 @@ def _folded(document: Document, fold: Fold) -> Document:
 
 
 def _told(spans: Sequence[Span], texts: Sequence[str], other: CorpusView) -> Iterator[dict[str, Any]]:
-    """texts: those of the spans."""
+    """Yield spans for the report; `texts` are those of the spans."""
     for span, text in zip(spans, texts, strict=True):
         item = next(
             (
@@ -292,7 +292,7 @@ def _told(spans: Sequence[Span], texts: Sequence[str], other: CorpusView) -> Ite
 
 Ids = NDArray[np.int64]
 
-# The id of words that the set does not have.
+# The id of words that are not in the set.
 NO_WORD = -1
 # The id of words whose folded form depends on their neighbours, or is not one word.
 BY_TEXT = -2
@@ -301,9 +301,9 @@ SIGMA = "\u03a3"
 
 
 class FoldedWords:
-    """Texts as ids of the words of a set, `NO_WORD` for words that it does not have.
+    """Texts as ids of the words of a set, `NO_WORD` for words that are not in it.
 
-    `fold` is applied to a text before it is cut into words; it keeps white space.
+    `fold` is applied to a text before it is split into words; it keeps white space.
     """
 
     def __init__(self, corpus: CorpusView, words: Tokenizer, fold: Callable[[str], str]) -> None:
@@ -317,7 +317,7 @@ class FoldedWords:
         return self._encoded([self._fold(text) for text in texts])
 
     def of_documents(self, segment: Segment, docs: Docs) -> tuple[Ids, Ids]:
-        """The same of documents of a corpus, whose texts are not read if its tokens are words."""
+        """Return the words of a corpus's documents, whose texts are not read if its tokens are words."""
         tokenizer = self._corpus.tokenizer
         if tokenizer.kind not in GROWING_TOKENIZERS:
             return self.of_texts([text_of(self._corpus, segment, i) for i in docs.tolist()])
@@ -331,12 +331,12 @@ class FoldedWords:
         return np.concatenate([np.empty(0, dtype=np.int64), *documents]), bounds
 
     def _encoded(self, folded: Sequence[str]) -> tuple[Ids, Ids]:
-        # One fork per call: what it learns is forgotten with it.
+        # One fork per call: the words that it learns are discarded with it.
         ids, offsets = self._words.fork().encode_batch([text.encode() for text in folded])
         return np.where(ids < self._words.n_vocabulary, ids.astype(np.int64), NO_WORD), offsets
 
     def _folded_vocabulary(self, tokenizer: Any) -> Ids:
-        """The id for each word of a vocabulary. Cost: about a microsecond per word."""
+        """Return the id for each word of a vocabulary. Cost: about a microsecond per word."""
         texts = [word.decode("utf-8", "replace") for word in tokenizer.entries()]
         # In one call, since no word contains a line break.
         ids, offsets = self._encoded(self._fold("\n".join(texts)).split("\n") if texts else [])
@@ -350,6 +350,6 @@ class FoldedWords:
 
 
 def text_of(view: CorpusView, segment: Segment, i: int) -> str:
-    """The text of a document; if none is stored, what its tokens spell."""
+    """Return the text of a document; if none is stored, the text that its tokens spell."""
     text = segment.text(i, view.tokenizer)
     return view.tokenizer.decode(segment.document(i)) if text is None else text.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Making and dropping corpora: one commit each."""
+"""Creating and dropping corpora: one commit each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ngramdb.types import Docs
 
 
 def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
-    """Run CREATE CORPUS; returns the version with the new corpus, None if IF NOT EXISTS found one.
+    """Run CREATE CORPUS; return the version with the new corpus, None if IF NOT EXISTS found one.
 
     Raises
     ------
     BindError
-        There is a corpus of that name.
+        A corpus of that name exists.
     InvalidArgument
         No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
@@ -59,12 +59,12 @@ def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
 
 
 def copy_documents(database: Database, plan: CopyDocuments, chosen: Sequence[Docs]) -> ChangeOutcome | None:
-    """Run CREATE CORPUS … AS; returns what was copied, None if IF NOT EXISTS found a corpus.
+    """Run CREATE CORPUS … AS; return the outcome, None if IF NOT EXISTS found a corpus.
 
     Raises
     ------
     BindError
-        There is a corpus of that name.
+        A corpus of that name exists.
     NotSupportedError
         The documents are those of an attached index, or of a sum.
     """
@@ -93,7 +93,7 @@ def copy_documents(database: Database, plan: CopyDocuments, chosen: Sequence[Doc
 
 
 def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a corpus that is to be made. Raises InvalidArgument, as `create_corpus` does."""
+    """Return the tokenizer of a corpus to be created. Raises InvalidArgument, as `create_corpus` does."""
     made = create_tokenizer(tokenizer)
     if sentences.OPTION in options:
         sentences.token_of(options[sentences.OPTION], made)
@@ -101,9 +101,9 @@ def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
 
 
 def drop_corpus(database: Database, plan: DropCorpus, if_empty: bool = False) -> int | None:
-    """Run DROP CORPUS; returns the version without the corpus, None if IF EXISTS found none.
+    """Run DROP CORPUS; return the version without the corpus, None if IF EXISTS found none.
 
-    With `if_empty` also None where it has documents at the version that the commit would succeed.
+    With `if_empty`, also None if it has documents at the version that the commit would succeed.
     """
     database.refresh()
     database.require_own(plan.name)
@@ -121,15 +121,15 @@ def drop_corpus(database: Database, plan: DropCorpus, if_empty: bool = False) ->
         return transaction.commit(corpora, f"drop corpus {plan.name}").version
 
 
-# ---- ANALYZE: counts of counts of a corpus, taken once and kept in the catalog.
+# ---- ANALYZE: counts of counts of a corpus, computed once and stored in the catalog.
 
 
 @dataclass(frozen=True)
 class AnalysisReport:
-    """What ANALYZE did.
+    """The outcome of ANALYZE.
 
-    `statistics` are the counts of counts (`ngramdb.lm.Statistics`), kept from `version` on; `changed` is
-    False where they had been kept before.
+    `statistics` are the counts of counts (`ngramdb.lm.Statistics`), stored from `version` on; `changed` is
+    False if they were stored before.
     """
 
     statistics: Statistics
@@ -138,12 +138,12 @@ class AnalysisReport:
 
 
 def analyze(database: Database, name: str, order: int | None = None) -> AnalysisReport:
-    """Run ANALYZE: one commit, none where the statistics kept are those of the corpus up to that length.
+    """Run ANALYZE: one commit, or none if the stored statistics are current up to that length.
 
-    order : the greatest length of n-grams that is counted. None: that of the statistics that are kept, where
-    they are those of the corpus as it is, else what suits the tokenizer.
+    order : the greatest length of n-grams that is counted. None: that of the stored statistics, if
+    they are current, else a default for the tokenizer.
 
-    Taken under the writer's lock, so that nothing comes between the count and the commit; readers do not
+    Runs under the writer's lock, so that nothing can change between the count and the commit; readers do not
     wait.
 
     Raises
@@ -167,13 +167,13 @@ def analyze(database: Database, name: str, order: int | None = None) -> Analysis
         statistics = statistics_of(view) if order is None else index_cache.analyze(view, order)
         change.entry = replace(change.before, statistics=entry_of(statistics))
         version = change.commit().version
-    # The same documents: what questions have made of them stays good.
+    # The same documents: data that queries have cached for them stays valid.
     index_cache.carry_over(view, database.snapshot.view(name))
     return AnalysisReport(statistics, version, True)
 
 
 def entry_of(statistics: Statistics) -> StatisticsEntry:
-    """Statistics as the catalog keeps them."""
+    """Return statistics in the form that the catalog stores."""
     return StatisticsEntry(
         created=time.time(),
         segments=digest(statistics.segments),

@@ -1,9 +1,9 @@
-"""Decontamination: which documents of a corpus share too much with evaluation sets, where, and their removal.
+"""Decontamination: finding and removing documents of a corpus that share too much with evaluation sets.
 
-A document is contaminated by a set when at least a share `threshold` of its n-grams (with `strict`: more than
-that) stand in it: the rules of OVERLAP (`ngramdb.conditions.overlap_field`), exactly and not by a Bloom
+A document is contaminated by a set if at least a share `threshold` of its n-grams (with `strict`: more than
+that) occur in it, by the rules of OVERLAP (`ngramdb.conditions.overlap_field`): exactly, without a Bloom
 filter. A document without an n-gram in common with the set never is, whatever the threshold.
-N-grams are those of the corpus's own tokens; or, where letters' case or white space shall not matter, of
+N-grams are those of the corpus's own tokens; or, if letters' case or white space are ignored, of
 words (the tokenizer `words`) of the folded texts.
 """
 
@@ -37,7 +37,7 @@ Path = str | os.PathLike[str]
 DEFAULT_N = 13
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_SOURCE_FIELD = "source"
-# The greatest number of a document's spans in an audit record.
+# Most spans of a document in an audit record.
 NOTED_SPANS = 3
 
 
@@ -46,9 +46,9 @@ class Contaminated:
     """A document that shares too much with an evaluation set.
 
     `share` of its n-grams are in the set. `spans` are runs of them, in tokens of the document, each with its
-    text as the document has it and the first item of the set that has it (counted from 0, and the id that it
-    has itself). Where case or white space are folded, tokens are words of the folded text, and the text is
-    that.
+    text in the document and the first item of the set that has it (counted from 0, and its own id
+    if any). If case or white space are folded, tokens are words of the folded text, and the text is
+    the folded one.
     """
 
     doc_id: int
@@ -61,13 +61,13 @@ class Contaminated:
 
 @dataclass(frozen=True)
 class SetOverlap:
-    """What a corpus and one evaluation set have in common, whatever the threshold.
+    """The overlap of a corpus with one evaluation set, whatever the threshold.
 
     `items_found` of its `items` have an n-gram that a document of the corpus has; `documents` of the corpus
-    have such an n-gram, and `largest_share` is the largest share of any of them (0 where there are none).
-    `items_short` have fewer than n tokens, alone or as documents of the corpus contain them, and so no
-    n-gram: only documents as short, which are compared as a whole, can be found in them; a smaller n finds
-    more.
+    have such an n-gram, and `largest_share` is the largest share of any of them (0 if there are none).
+    `items_short` have fewer than n tokens, alone or as documents of the corpus contain them, and so lack an
+    n-gram: only documents that are as short, which are compared as a whole, can match them; a smaller n
+    finds more.
     """
 
     against: str
@@ -80,12 +80,12 @@ class SetOverlap:
 
 @dataclass
 class DecontaminationReport:
-    """What was found, and what was removed.
+    """The contaminated documents found and removed.
 
     `table` has a row for each evaluation set and source: documents, how many of them are contaminated, their
-    share. `overlaps` has an entry for each set: what it shares with the corpus below the threshold, too.
-    `version` is the database's version without the contaminated documents, or the present one after a dry
-    run.
+    share. `overlaps` has an entry for each set: its overlap with the corpus, even below the threshold.
+    `version` is the version of the database without the contaminated documents, or the current one after a
+    dry run.
     """
 
     documents: int
@@ -106,7 +106,7 @@ class _Findings:
     overlaps: list[SetOverlap] = field(default_factory=list)
 
     def reported(self, contaminated: int, removed: int, version: int) -> DecontaminationReport:
-        """The report, with how many documents there were to remove and how many were removed."""
+        """Return the report, with how many documents were to be removed and how many were removed."""
         return DecontaminationReport(
             self.documents, contaminated, removed, version, self.table, self.overlaps
         )
@@ -148,7 +148,7 @@ def decontaminate(
 
 
 def _refuse_inputs(report: str, sets: Sequence[EvaluationSet]) -> None:
-    """Raise InvalidArgument where the report would be written over a file of the evaluation sets."""
+    """Raise InvalidArgument if the report would overwrite a file of the evaluation sets."""
     for path in (path for one in sets for path in one.files):
         with contextlib.suppress(OSError):
             if os.path.samefile(path, report):
@@ -156,12 +156,12 @@ def _refuse_inputs(report: str, sets: Sequence[EvaluationSet]) -> None:
 
 
 def _source_path(view: CorpusView, asked: str | None) -> str:
-    """The path of the field that says where documents come from; any one that was not asked for will do.
+    """Return the path of the field with the source of documents; any default if none was requested.
 
     Raises
     ------
     InvalidArgument
-        No document has the field that is asked for; names the nearest one.
+        No document has the requested field; the message names the nearest one.
     """
     if asked is None:
         return DEFAULT_SOURCE_FIELD
@@ -180,9 +180,9 @@ def _source_path(view: CorpusView, asked: str | None) -> str:
 def _find(
     view: CorpusView, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
 ) -> tuple[_Findings, list[Docs]]:
-    """What is found in a version of the corpus, and the contaminated documents of each segment.
+    """Return the findings in a version of the corpus, and the contaminated documents of each segment.
 
-    Written as well, where a report is asked for.
+    If a report is requested, write it as well.
     """
     found = _Findings(documents=view.n_documents)
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]
@@ -210,7 +210,7 @@ def _overlap(view: CorpusView, one: EvaluationSet, overlapping: list[tuple[Docs,
     )
 
 
-# ---- what is reported ----------------------------------------------------------------------------------
+# ---- the report ----------------------------------------------------------------------------------------
 
 
 def _explained(
@@ -221,7 +221,7 @@ def _explained(
     against: EvaluationSet,
     source_field: str,
 ) -> Iterator[Contaminated]:
-    """What is to be told of contaminated documents."""
+    """Yield the details of contaminated documents."""
     segment = view.segments[i]
     for number, share, fields, rows in zip(
         docs.tolist(),
@@ -239,7 +239,7 @@ def _explained(
 def _table(
     view: CorpusView, against: str, hits: Sequence[tuple[Docs, Any]], source_field: str
 ) -> Iterator[tuple[str, Any, int, int, float]]:
-    """Documents and contaminated ones by source."""
+    """Yield documents and contaminated ones by source."""
     every: Counter[Any] = Counter()
     hit: Counter[Any] = Counter()
     for i, segment in enumerate(view.segments):
@@ -261,7 +261,7 @@ def _sources(segment: Segment, source_field: str) -> list[Any]:
 
 
 def _value(fields: Any, path: str) -> Any:
-    """What stands at a path in a document's metadata; None for nothing."""
+    """Return the value at a path in a document's metadata, or None."""
     for key in split_path(path):
         fields = fields.get(key) if isinstance(fields, dict) else None
     return fields
@@ -270,7 +270,7 @@ def _value(fields: Any, path: str) -> Any:
 def _notes(
     view: CorpusView, chosen: Sequence[Docs], found: Iterable[Contaminated], are_tokens: bool
 ) -> Iterator[dict[str, Any]]:
-    """The audit records, document by document. Words of folded texts have no position among the tokens."""
+    """Yield the audit records, document by document; words of folded texts lack a position in the tokens."""
     by_id: dict[int, list[Contaminated]] = {}
     for one in found:
         by_id.setdefault(one.doc_id, []).append(one)

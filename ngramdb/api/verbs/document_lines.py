@@ -1,9 +1,9 @@
-"""Documents as lines and texts that can be loaded again, and what is to be said of those that cannot be.
+"""Documents as lines and texts that can be loaded again, with notes on those that cannot be.
 
-A line is the very one that a document came in (`ngramdb.ingest.readers.lines`). Other documents get a
-line of their own: with their text; of a document that came as token ids, a text that has just these tokens.
-Ids mean nothing without the vocabulary, so they are written only where they are all that there is, and that
-is said.
+A line is the original line of a document (`ngramdb.ingest.readers.lines`). Other documents get a
+new line: with their text; for a document that came as token ids, with a text that has exactly these tokens.
+Ids are meaningless without the vocabulary, so they are written only if nothing else exists, with a
+note.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.tokenizers.base import Encoder, Ids
 from ngramdb.tokenizers.base import Tokenizer as TextTokenizer
 
-# In the form of a line that had token ids.
+# Marks the form of a line that had token ids.
 IDS_IN_FORM = b":2"
-# Texts that are tokenized together, and are in memory until then.
+# Size of the texts that are tokenized together, and kept in memory until then.
 BATCH_BYTES = 1 << 22
 
 
 class DocumentLines:
-    """The lines of documents, made one at a time; `cautions` has afterwards what there is to say of them."""
+    """The lines of documents, made one at a time; afterwards `cautions` has the notes on them."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -40,12 +40,12 @@ class DocumentLines:
         self._texts = Retokenized(tokenizer)
 
     def of(self, documents: Iterable[tuple[Segment, int]]) -> Iterator[bytes]:
-        """The line of each document.
+        """Yield the line of each document.
 
         Raises
         ------
         CorruptionError
-            What a segment stores of a line does not fit its document.
+            The stored data of a line does not fit its document.
         """
         for segment, i in documents:
             yield self._line(segment, i)
@@ -68,7 +68,7 @@ class DocumentLines:
                 self._n_left_out += ("ids" if text is None else "text") in metadata
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise CorruptionError(
-                f"{segment.path}: what is stored of the line of document {segment.doc_id(i)} does not fit "
+                f"{segment.path}: the stored line of document {segment.doc_id(i)} does not fit "
                 f"it: {error!r}; run CHECK, and restore the file from a backup",
                 path=segment.path,
             ) from error
@@ -77,7 +77,7 @@ class DocumentLines:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What there is to say of the lines that were made."""
+        """The notes on the lines that were made."""
         said = []
         if self._n_as_ids:
             said.append(
@@ -87,16 +87,16 @@ class DocumentLines:
         if self._n_left_out:
             name = "ids" if self._takes_ids else "text"
             said.append(
-                f"{_documents(self._n_left_out)} written without the metadata field {name!r}: what "
-                "they consist of has that name in the file; Parquet has room for both"
+                f"{_documents(self._n_left_out)} written without the metadata field {name!r}: their "
+                "content has that name in the file; Parquet has room for both"
             )
         return (*(Caution(message, ExportWarning) for message in said), *self._texts.cautions)
 
 
 class ShownTexts:
-    """The texts of documents for files whose rows have one each; `cautions` has what there is to say of them.
+    """The texts of documents for files whose rows have one each; `cautions` has the notes on them.
 
-    A document of token ids that no text stands for is there as the text that shows the ids.
+    If no text has a document's token ids, its text displays the ids.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -105,7 +105,7 @@ class ShownTexts:
         self._retokenized = Retokenized(tokenizer)
 
     def of(self, segment: Segment, i: int) -> str:
-        """The text of a document."""
+        """Return the text of a document."""
         text = stored_text(segment, i, self._tokenizer)
         if text is None and self._has_none(segment, i):
             self._n_shown += 1
@@ -114,7 +114,7 @@ class ShownTexts:
         return document_text(segment, i, self._tokenizer) if text is None else text
 
     def seen(self, documents: Iterable[tuple[Segment, int]]) -> Iterator[tuple[Segment, int]]:
-        """The same documents, whose texts are written elsewhere."""
+        """Pass on the same documents, whose texts are written elsewhere."""
         for segment, i in documents:
             self.of(segment, i)
             yield segment, i
@@ -129,7 +129,7 @@ class ShownTexts:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What there is to say of them."""
+        """The notes on the texts."""
         if not self._n_shown:
             return self._retokenized.cautions
         has_ids = "JSON lines and Parquet have" if self._tokenizer.kind == "tokens" else "JSON lines have"
@@ -141,11 +141,11 @@ class ShownTexts:
 
 
 class Retokenized:
-    """Count the documents whose text, when it is loaded again, gets other tokens than they came with.
+    """A count of the documents whose text, if loaded again, gets other tokens than they came with.
 
-    Such are documents that came as token ids under sub-words, of which many sequences spell one text. A line
+    These are documents that came as token ids of sub-words, of which many sequences spell one text. A line
     of JSON with a text was tokenized from it, so only documents without a line are tokenized here: in
-    batches, as a load does it.
+    batches, as in a load.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -157,7 +157,7 @@ class Retokenized:
         self._n = 0
 
     def add(self, segment: Segment, i: int, text: str | None) -> None:
-        """Add a document. Cost: that of tokenizing it, under sub-words; each full batch is tokenized."""
+        """Add a document. Cost: that of tokenizing it, with sub-words; each full batch is tokenized."""
         if text is None or self._tokenizer.kind not in FILE_TOKENIZERS or segment.form(i) is not None:
             return
         encoded = text.encode()
@@ -187,12 +187,12 @@ class Retokenized:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What there is to say of them."""
+        """The notes on the documents."""
         if not self._n:
             return ()
         message = (
-            f"{_documents(self._n)} written as text that has other tokens when it is loaded again: the ids "
-            "that were appended are not those that the tokenizer gives"
+            f"{_documents(self._n)} written as text that has other tokens when it is loaded again: the "
+            "appended ids are not those that the tokenizer produces"
         )
         return (Caution(message, ExportWarning),)
 
@@ -216,7 +216,7 @@ def _differing(encoder: Encoder, texts: Sequence[bytes], ids: Sequence[Ids]) -> 
 
 
 def stored_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str | None:
-    """The document's text; None where it came as ids, and those spell no text that a file could have."""
+    """Return the document's text; None if it came as ids that spell no text valid in a file."""
     found = segment.text(i, tokenizer)
     try:
         return None if found is None else found.decode("utf-8")
@@ -225,7 +225,7 @@ def stored_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str | None:
 
 
 def spelled(ids: Any, tokenizer: Tokenizer) -> str | None:
-    """A text that has just these tokens under the corpus's tokenizer, None where there is none."""
+    """Return a text with exactly these tokens under the corpus's tokenizer, or None."""
     if tokenizer.kind == "tokens":
         return None
     try:
@@ -233,7 +233,7 @@ def spelled(ids: Any, tokenizer: Tokenizer) -> str | None:
         found: IntArray = tokenizer.encode(text)
     except QueryCancelled:
         raise
-    except NgramdbError:  # an id without a text; or a text that the tokenizer does not take
+    except NgramdbError:  # an id without a text; or a text that the tokenizer rejects
         return None
     return text if found.tolist() == ids.tolist() else None
 

@@ -1,4 +1,4 @@
-"""Evaluating the language models of a corpus on documents, and what else goes out of them."""
+"""Evaluating the language models of a corpus on documents, and other outputs of them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ngramdb.questions.arguments import to_ast, units
 from ngramdb.questions.arguments.models import as_model
 from ngramdb.types import token_ids
 
-# The ids of a document and its text or ids: the ids to read.
+# Converts the ids of a document and its text or ids to the ids that models read.
 Cut = Callable[[IntArray, Any], IntArray]
-# `Corpus.agreement` of one corpus.
+# The method `Corpus.agreement` of a corpus.
 Measure = Callable[..., agreeing.Agreement]
 
 
@@ -44,7 +44,7 @@ def perplexity(
     unit: Unit | None,
     progress: evaluating.Progress | None,
 ) -> evaluating.Perplexity:
-    """`Corpus.perplexity`, of a model over `view` (`units.corpus_for`)."""
+    """Implement `Corpus.perplexity` for a model over `view` (`units.corpus_for`)."""
     size = TextSize(view.tokenizer)
     documents = token_ids_of(docs, view.tokenizer, size, partial(units.cut, view, unit))
     found = evaluating.perplexity(model, documents, document=unit is not None, progress=progress)
@@ -61,7 +61,7 @@ def agreement(
     skip: int,
     progress: evaluating.Progress | None,
 ) -> agreeing.Agreement:
-    """`Corpus.agreement`, of a model over `view` (`units.corpus_for`)."""
+    """Implement `Corpus.agreement` for a model over `view` (`units.corpus_for`)."""
     documents = token_ids_of(docs, view.tokenizer, cut=partial(units.cut, view, unit))
     between = unit is not None
     return agreeing.measure_agreement(model, documents, document=between, skip=skip, progress=progress)
@@ -74,9 +74,9 @@ def agreement_panels(
     progress: evaluating.Progress | None = None,
     skip: int = 0,
 ) -> dict[str, agreeing.Agreement]:
-    """Agreement as in the paper's figure: of the n-gram model of an order, and of the ∞-gram.
+    """Measure agreement as in the paper's figure: for the n-gram model of an order, and the ∞-gram.
 
-    The n-gram model goes over to a shorter context where the longer one is unseen, as the ∞-gram does. For
+    The n-gram model backs off to a shorter context if the longer one is unseen, as the ∞-gram does. For
     `progress` a document is half done after the first of the two.
     """
     models = {f"{order}-gram": InfGram(order), "∞-gram": InfGram()}
@@ -94,12 +94,12 @@ def agreement_panels(
 
 
 def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
-    """Draws the figure; PNG, SVG or PDF by its name."""
+    """Draw the figure; the suffix of the path selects PNG, SVG or PDF."""
     agreement_plot.draw_agreement(panels, path, sparse="sparse ∞-gram")
 
 
 def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> generation.Draft:
-    """`Corpus.draft`."""
+    """Implement `Corpus.draft`."""
     n = to_ast.whole(0, "n", n)
     least = _probability("least_prob", least_prob)
     model = language_model(view, as_model(InfGram(min_count=least_count)))
@@ -113,7 +113,7 @@ def _probability(name: str, value: Any) -> float:
 
 
 def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
-    """`Corpus.export_arpa`."""
+    """Implement `Corpus.export_arpa`."""
     arpa.check_order(order)  # before the work
     model = language_model(view, as_model(KneserNey(order)))
     tokenizer = view.tokenizer
@@ -136,7 +136,7 @@ class TextSize:
         self.n_bytes = self.n_characters = 0
 
     def add(self, item: Any) -> None:
-        """Count a document's text, or what its token ids spell."""
+        """Count a document's text, or the text of its token ids."""
         if not isinstance(item, str):
             content = self._tokenizer.decode_exact(token_ids(item))
             if content is None:
@@ -150,16 +150,16 @@ class TextSize:
 def token_ids_of(
     docs: Any, tokenizer: Tokenizer, size: TextSize | None = None, cut: Cut | None = None
 ) -> Iterator[IntArray]:
-    """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
+    """Yield each document's token ids; -1 for words that the vocabulary lacks.
 
     docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata; or a table
-    size : what counts bytes and characters
-    cut : is given the ids and the text or ids of a document, and returns the ids to yield
+    size : counts bytes and characters
+    cut : is called with the ids and the text or ids of a document, and returns the ids to yield
 
     Raises
     ------
     InvalidArgument
-        One document instead of several, or something that is no document; names its position.
+        One document instead of several, or an invalid document; the message has its position.
     """
     items = each_of(docs, "documents are an iterable of texts or token ids", tokenizer.kind)
     for number, item in enumerate(items, start=1):
@@ -175,7 +175,7 @@ def token_ids_of(
 
 
 def _content_of(item: Any) -> Any:
-    """A document's text, or its token ids."""
+    """Return a document's text, or its token ids."""
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
         item = item[0]
     if type(item) is Document:  # a row of a table
@@ -190,9 +190,9 @@ def _content_of(item: Any) -> Any:
 
 
 class FileDocuments:
-    """The documents of files, one after the other, and how much of the files is read.
+    """The documents of files, one after the other, with the fraction of the files that is read.
 
-    `notes` are on files that are not read, or are twice.
+    `notes` are about files that are not read, or are read twice.
     """
 
     def __init__(self, documents: Iterator[Any], meter: Meter, notes: Iterable[str]) -> None:
@@ -205,7 +205,7 @@ class FileDocuments:
 
     @property
     def share(self) -> float | None:
-        """From 0 to 1; None where the size is unknown, as that of a pipe."""
+        """The fraction that is read; None if the size is unknown, such as that of a pipe."""
         total = self._meter.total_bytes
         return min(1.0, self._meter.bytes_read / total) if total else None
 
@@ -219,12 +219,12 @@ def documents_of_files(
     limit: int | None = None,
     takes_ids: bool = False,
 ) -> FileDocuments:
-    """The documents of files as texts (or token ids), read as COPY … FROM reads them.
+    """Read the documents of files as texts (or token ids), as COPY … FROM does.
 
     Raises
     ------
     LoadError
-        A file or a document that can't be read (with file and line).
+        A file or a document that cannot be read (with file and line).
     """
     field = text if text is not None else "ids" if takes_ids else "text"
     options = ReadOptions(

@@ -1,7 +1,7 @@
-"""COPY (DOCS …) TO: documents as they came, as JSON lines or Parquet; and audit records as files.
+"""COPY (DOCS …) TO: original documents as JSON lines or Parquet; and audit records as files.
 
-How a document becomes a line stands in `document_lines`. A file appears under its name when it is complete:
-it is written beside it first, never through a symbolic link.
+The conversion of a document to a line is in `document_lines`. A file appears under its name only when it is
+complete: it is first written beside it, never through a symbolic link.
 """
 
 from __future__ import annotations
@@ -49,34 +49,34 @@ from ngramdb.planner.source import Segment
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
 COMPRESSION_LEVEL = 6
-# Fields that a note names.
+# Most fields in a note.
 MOST_NAMED = 5
-# The column of token ids, in the place of the text.
+# The column of token ids, in place of the text.
 IDS = "ids"
 
 
 class Sink(Protocol):
-    """Where bytes go."""
+    """The destination of bytes."""
 
     def write(self, data: bytes, /) -> Any: ...
 
 
 def export_documents(plan: Documents, path: str | os.PathLike[str], format: str | None = None) -> Written:
-    """Write the documents of a DOCS question, in its order, to a file.
+    """Write the documents of a DOCS query, in its order, to a file.
 
     Parameters
     ----------
-    path : compressed where the name ends in .gz, .zst, .bz2 or .xz; what stood there is replaced when all
+    path : compressed if the name ends in .gz, .zst, .bz2 or .xz; an existing file is replaced when all
         is written
-    format : 'jsonl' or 'parquet', which have all of a document; 'csv', 'tsv' or 'arrow' for the rows of the
-        question; by the file's name when not given
+    format : 'jsonl' or 'parquet', which preserve documents completely; 'csv', 'tsv' or 'arrow' for the rows
+        of the query; by default from the file's name
 
     Raises
     ------
     ExecutionError
-        The file can't be written; nothing is left of it.
+        The file cannot be written; nothing is left of it.
     InvalidArgument
-        No such format, or a name with an ending of none.
+        An unknown format, or a name without a known suffix.
     """
     name = os.fspath(path)
     kind = written_format(name, format)
@@ -98,24 +98,24 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
 
 
 def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
-    """A note on fields that are others when documents are loaded from the columns of a file."""
+    """Note fields that change when documents are loaded from the columns of a file."""
     changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in row_formats.DELIMITERS)
-    if kind == "parquet":  # which records the names of these
+    if kind == "parquet":  # which records the original names of these
         changed = [name for name in changed if name not in OWN_NAMES]
     retyped = () if kind in row_formats.DELIMITERS else _retyped(plan)
     if not changed:
         return retyped
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
-    mixed = "JSON" if kind == "parquet" else "texts, as which 1 and '1' are the same"
+    mixed = "JSON" if kind == "parquet" else "texts, in which 1 and '1' are the same"
     message = (
-        f"{named}: in columns nested fields have their paths for names, and values of several types are "
-        f"{mixed}; documents that are loaded from the file have them so, from JSON lines as they came"
+        f"{named}: in columns, nested fields are named by their paths, and values of several types are "
+        f"{mixed}; documents loaded from such a file keep these changes; JSON lines preserve the original"
     )
     return (Caution(message, ExportWarning), *retyped)
 
 
 def _retyped(plan: Documents) -> tuple[Caution, ...]:
-    """A note on fields from tables that are written with other types than they had there."""
+    """Note fields from tables that are written with other types than they had there."""
     fields = metadata_fields(plan.corpus)
     kept = arrow_types_of(plan.corpus, fields)
     came = {name: types_that_came(plan.corpus, name) for name in fields if name not in kept}
@@ -136,7 +136,7 @@ def _retyped(plan: Documents) -> tuple[Caution, ...]:
 
 
 def export_rows(result: Result, path: str, format: str | None = None) -> Written:
-    """Write an answer to a file.
+    """Write a result to a file.
 
     Raises as `export_documents`.
     """
@@ -147,7 +147,7 @@ def export_rows(result: Result, path: str, format: str | None = None) -> Written
 def export_removals(
     removed: Iterable[RemovedDocument], path: str | os.PathLike[str], format: str | None = None
 ) -> int:
-    """Write audit records, one object per removed document, to a file; returns their number."""
+    """Write audit records, one object per removed document, to a file; return their number."""
     name = os.fspath(path)
     rows = _audit_rows(removed)
     if written_format(name, format, OF_DOCUMENTS) == "parquet":
@@ -156,9 +156,9 @@ def export_removals(
 
 
 def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
-    """An object for each removed document.
+    """Yield an object for each removed document.
 
-    The statement, which may have thousands of values, is in the first one of its removal only.
+    Only the first object of a removal has the statement, which may have thousands of values.
     """
     last: Removal | None = None
     for one in removed:
@@ -172,12 +172,12 @@ def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
 
 
 def write_lines(name: str, lines: Iterable[bytes]) -> int:
-    """Write lines to a file, compressed by its name; returns their number. Raises ExecutionError."""
+    """Write lines to a file, compressed according to its name; return their number. Raises ExecutionError."""
     return _replacing(name, lambda file: _write_lines(name, lines, file))
 
 
 def write_text(name: str, write: Callable[[TextIO], int]) -> int:
-    """Write a text file in UTF-8, compressed by its name; the result of `write`. Raises ExecutionError."""
+    """Write UTF-8 text to a file, compressed by its name; return what `write` does. Raises ExecutionError."""
 
     def through(file: Any) -> int:
         with _compressed(name, file) as sink:
@@ -187,11 +187,11 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
 
 
 def _write_rows(result: Result, name: str, kind: str) -> int:
-    """Write the rows of a result; how many they are."""
+    """Write the rows of a result; return their number."""
     if kind == "jsonl":
         return write_lines(name, row_formats.json_lines(result))
     if kind in row_formats.DELIMITERS:
-        return write_lines(name, row_formats.delimited(result, kind)) - 1  # without the names
+        return write_lines(name, row_formats.delimited(result, kind)) - 1  # without the header
     as_stream = endings_of(name)[0] == ".arrows"
     return _replacing(name, lambda file: row_formats.write_table(result, file, kind, as_stream))
 
@@ -215,7 +215,7 @@ def _write_lines(name: str, lines: Iterable[bytes], file: Any) -> int:
 def _compressed(name: str, file: Any) -> Iterator[Sink]:
     compression = endings_of(name)[1]
     if compression == ".gz":
-        # Without a time in its header: the same documents make the same file.
+        # Without a time in its header: the same documents produce the same file.
         with gzip.GzipFile(
             filename="", mode="wb", compresslevel=COMPRESSION_LEVEL, fileobj=file, mtime=0
         ) as sink:
@@ -234,17 +234,17 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
     elif not compression:
         yield file
     else:
-        raise NotImplementedError(f"nothing here compresses to {compression}")
+        raise NotImplementedError(f"no compression to {compression}")
 
 
-_STANDARD_OUTPUT = "answers go to standard output by ngramdb DB -c '…' --format jsonl"
+_STANDARD_OUTPUT = "to write to standard output, use ngramdb DB -c '…' --format jsonl"
 
 
 def _replacing(name: str, write: Callable[[Any], int]) -> int:
     """Write a file beside its place, then rename it. Raises ExecutionError; then no file remains."""
     target = os.path.abspath(name)
     if name == STDIN:
-        raise ExecutionError(f"'-' is no file: {_STANDARD_OUTPUT}; a file of this name is written as ./-")
+        raise ExecutionError(f"'-' is not a file: {_STANDARD_OUTPUT}; a file of this name is written as ./-")
     before = _replaced(name, target)
     if (database := database_around(target)) is not None:
         raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
@@ -271,28 +271,28 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
 
 
 def _replaced(name: str, target: str) -> os.stat_result | None:
-    """The file that stands at the target, None for none.
+    """Return the status of the existing file at the target, None without one.
 
-    Only files are replaced, and links to files: where a link leads to what a process has open, as /dev/stdout
-    does, or to a pipe or device, the link itself would be lost to everybody.
+    Only files, and links to files, are replaced: if a link leads to an open file of a process, as /dev/stdout
+    does, or to a pipe or device, the link itself would be lost for everybody.
     """
     try:
         found = os.stat(target)
         itself = os.lstat(target)
     except ValueError as error:  # a lone surrogate, or a zero byte
-        raise ExecutionError(f"{name!r} can be no file's name") from error
+        raise ExecutionError(f"{name!r} is not a valid file name") from error
     except OSError:
         return None
     if stat.S_ISDIR(found.st_mode):
         raise ExecutionError(f"{name}: this is a folder; name a file in it")
     is_link = stat.S_ISLNK(itself.st_mode)
     if not stat.S_ISREG(found.st_mode) or (is_link and os.readlink(target).startswith("/proc/")):
-        raise ExecutionError(f"{name}: this is a device, a pipe or a socket, and no file; {_STANDARD_OUTPUT}")
+        raise ExecutionError(f"{name}: this is a device, a pipe or a socket, not a file; {_STANDARD_OUTPUT}")
     return None if is_link else found
 
 
 def _held_file(target: str) -> tuple[int, str, object | None]:
-    """A new file beside a target, open for writing, its path, and what shows others that it is in use."""
+    """Open a new file beside a target for writing; return it, its path, and the mark that it is in use."""
     while True:
         temporary = f"{target}.{os.urandom(4).hex()}.tmp"
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -300,7 +300,7 @@ def _held_file(target: str) -> tuple[int, str, object | None]:
             hold = hold_file(temporary)
             if os.path.samestat(os.fstat(fd), os.lstat(temporary)):
                 return fd, temporary, hold
-        except FileNotFoundError:  # another export has taken it for a leftover before it was held
+        except FileNotFoundError:  # another export has removed it as a leftover before it was held
             pass
         except BaseException:
             os.close(fd)
@@ -309,7 +309,7 @@ def _held_file(target: str) -> tuple[int, str, object | None]:
 
 
 def _remove_leftovers(target: str) -> None:
-    """Remove what exports to the same target left that were killed; those that still write hold theirs."""
+    """Remove leftovers of killed exports to the same target; running exports hold theirs."""
     folder, name = os.path.split(target)
     leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -325,9 +325,9 @@ def _remove_leftovers(target: str) -> None:
 def _write_parquet(
     plan: Documents, wanted: Iterator[tuple[Segment, int]], texts: ShownTexts, file: Any
 ) -> int:
-    """A column for the text and one for each metadata field, by its path; values of several types as JSON.
+    """Write a column for the text and one for each metadata field, by path; mixed types become JSON.
 
-    Where documents are nothing but ids, a column `ids` stands in the place of the text.
+    If documents consist of ids only, a column `ids` replaces the text.
     """
     import pyarrow
     import pyarrow.parquet

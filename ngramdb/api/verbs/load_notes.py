@@ -1,4 +1,4 @@
-"""What is worth knowing of how a load of files went: the notes of its report."""
+"""The notes of a report on a load of files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ngramdb.ingest.readers.token_files import files_beside
 from ngramdb.ingest.sources import Source, repeated
 from ngramdb.planner.plan import Load
 
-# Files that a note names; of more it has the number.
+# Most files that a note names; beyond that, it has their number.
 MOST_NAMED = 3
-# Remarks that are told: a table may have a thousand columns.
+# Most remarks that are reported: a table may have a thousand columns.
 MOST_REMARKS = 5
-# Tokens of the documents by which a file is recognized: fewer may be in a corpus by chance.
+# Tokens of the documents by which a repeated file is recognized: fewer may be in a corpus by chance.
 LEAST_RECOGNIZED = 20
-# Tokens at the end of a text that was cut: its other tokens do not depend on the rest.
+# Tokens at the end of a truncated text: its other tokens do not depend on the rest.
 _AT_CUT = 32
 
 
 def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[str]:
-    """Notes on files that are not read, and on those that are read twice."""
+    """Yield notes on files that are not read, and on those that are read twice."""
     tokens = [source.path for source in sources if source.format == "tokens"] if left_out else []
     belonging = set[str]().union(*map(files_beside, tokens))
     left_out = [path for path in left_out if path not in belonging]
@@ -45,30 +45,30 @@ def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[s
 
 
 def of_course(course: Course, plan: Load, where: str, n_loaded: int, n_before: int) -> Iterator[str]:
-    """Notes on where a load went on, `where` (`place_of`), and on one that found no place to go on.
+    """Yield notes on where a load was resumed, `where` (`place_of`), and on one that could not be.
 
-    n_loaded : documents that it has loaded
+    n_loaded : documents that the load has added
     n_before : documents that the corpus had before
     """
     limit = plan.options.get("limit")
     if course.goes_on and n_loaded:
-        yield f"the load went on after {where}"
+        yield f"the load was resumed after {where}"
     elif course.goes_on and limit is not None and limit <= course.position.n_documents:
         yield (
-            f"nothing was loaded: the limit of {_documents(limit)} counts from the load's beginning, which "
-            f"had come to {where}; without a limit, or with a larger one, it goes on"
+            f"nothing was loaded: the limit of {_documents(limit)} counts from the load's beginning, and it "
+            f"had reached {where}; without a limit, or with a larger one, it continues"
         )
     elif course.goes_on:
         yield f"nothing was left to load after {where}"
     elif course.resumes and n_before and n_loaded:
         yield (
-            "the corpus has no record of a load of these paths, so that they were loaded from the beginning; "
+            "the corpus has no record of a load of these paths, so they were loaded from the beginning; "
             "only loads with commit_every or resume leave one"
         )
 
 
 def of_errors(errors: ErrorLog) -> Iterator[str]:
-    """A note on files that were lost, or partly."""
+    """Yield a note on files that were lost, entirely or partly."""
     if errors.files:
         yield (
             f"{_files(errors.files)} not read, or not to the end: how many documents are missing is not known"
@@ -76,7 +76,7 @@ def of_errors(errors: ErrorLog) -> Iterator[str]:
 
 
 def of_keys(keys: DocumentKeys) -> Iterator[str]:
-    """Notes on documents that were left out or removed because of their keys."""
+    """Yield notes on documents that were skipped or removed because of their keys."""
     if keys.duplicates:
         yield f"{_documents(keys.duplicates)} left out, whose {keys.field} occurred before"
     if keys.replaced:
@@ -96,7 +96,7 @@ def of_twins(keys: DocumentKeys) -> Iterator[str]:
 
 
 def of_remarks(errors: ErrorLog) -> Iterator[str]:
-    """Notes on what was read otherwise than it might seem."""
+    """Yield notes on data that was read differently from what it may seem."""
     remarks = list(errors.remarks)
     yield from remarks[:MOST_REMARKS]
     if len(remarks) > MOST_REMARKS:
@@ -104,12 +104,12 @@ def of_remarks(errors: ErrorLog) -> Iterator[str]:
 
 
 def of_fields(wanted: WantedFields) -> Iterator[str]:
-    """Notes on fields that were to be kept, and that no document has."""
+    """Yield notes on requested fields that no document has."""
     missing = wanted.missing()
     for name in missing[:MOST_NAMED]:
-        yield f"no document that was loaded has the field of metadata {name}"
+        yield f"no loaded document has the metadata field {name}"
     if len(missing) > MOST_NAMED:
-        yield f"{len(missing) - MOST_NAMED:,} more fields of metadata are in no document that was loaded"
+        yield f"{len(missing) - MOST_NAMED:,} more metadata fields are in no loaded document"
 
 
 def of_repetition(before: CorpusView, first: Sequence[Document]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _ids_of(document: Document, view: CorpusView) -> Any:
 
 
 def place_of(course: Course) -> str:
-    """Where a load goes on."""
+    """Describe where a load continues."""
     at, left = course.position, course.sources
     parts = [_documents(at.n_documents)]
     if at.n_files:

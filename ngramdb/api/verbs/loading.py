@@ -1,4 +1,4 @@
-"""Loading: documents from files or from Python, through the engine's writer, into one commit."""
+"""Loading: documents from files or from Python, through the engine's writer, in one commit."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ngramdb.planner.plan import Load
 
 LoadCallback = Callable[[LoadProgress], None]
 
-# The field that is read from JSON lines into a corpus of token ids, and the one that is read where a line
-# lacks it: there, the ids are the text.
+# The field that a corpus of token ids reads from JSON lines; a line without it has
+# the ids in the field for texts.
 DEFAULT_IDS_FIELD = "ids"
 DEFAULT_TEXT_FIELD = "text"
-# Options that mean nothing for a table that is no file; so does QUOTES.
+# Options that do not apply to a table in memory; nor does QUOTES.
 OF_FILES = ("format", "separator", "dtype", "commit_every", "resume")
 
 
@@ -46,12 +46,12 @@ class LoadReport:
     ----------
     documents, tokens, segments : the numbers of what was added
     skipped, reasons : the number of documents and files that could not be read, and the first few reasons
-    version : the database's version with the new documents
+    version : the version of the database with the new documents
     elapsed : seconds
     bytes : the length of all texts
-    notes : remarks on the load, for its reader
+    notes : remarks on the load, for the reader
     skipped_files : the number of those skipped that are files, each with an unknown number of documents
-    duplicates : the number of documents that were left out since their key occurred before
+    duplicates : the number of documents that were skipped since their key occurred before
     replaced : the number of documents that were removed since a later one has their key; those that this load
         had added count in `documents` as well
     """
@@ -73,8 +73,8 @@ class LoadReport:
 def load_files(database: Database, plan: Load, progress: LoadCallback | None = None) -> LoadReport:
     """Run COPY … FROM: one commit of all documents, or one per `commit_every` documents.
 
-    Nothing of a commit has happened unless its documents were read, or skipped as was asked. `progress` None
-    means the database's own callback, if that is wanted.
+    A commit happens only if its documents were read, or skipped as requested. `progress` None
+    means the database's own callback, if enabled.
     """
     if progress is None and database.settings.progress:
         progress = database.progress
@@ -85,11 +85,11 @@ def load_files(database: Database, plan: Load, progress: LoadCallback | None = N
 
 
 def check_sources(plan: Load, entry: CorpusEntry, sources: list[Source]) -> None:
-    """Raise InvalidArgument when the files cannot be loaded into the corpus with these options."""
+    """Raise InvalidArgument if the files cannot be loaded into the corpus with these options."""
     check_options(plan.options, sources)
     if entry.tokenizer.kind == "tokens" and not have_fields(sources):
         beside = [source.path for source in sources if source.path.endswith((".idx", ".ds.index"))]
-        where = f"; {beside[0]} belongs to a file of ids, which is to be loaded" if beside else ""
+        where = f"; {beside[0]} belongs to a file of ids, which should be loaded" if beside else ""
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have{where}")
 
 
@@ -101,7 +101,7 @@ def load_sources(
     left_out: Sequence[str] = (),
     of_many: bool = False,
 ) -> LoadReport:
-    """Load files that have been checked; `of_many`: they are some of more."""
+    """Load files that have been checked; `of_many`: they are part of a larger set."""
     before = database.snapshot.view(plan.name)
     entry = before.entry
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
@@ -129,7 +129,7 @@ def load_sources(
 
 @contextmanager
 def _seen_commits(database: Database) -> Iterator[None]:
-    """Has the database go over to what was committed before an error, too."""
+    """Make the database switch to what was committed, even before an error."""
     try:
         yield
     except BaseException:
@@ -147,9 +147,9 @@ def load(
     errors: ErrorLog,
     keys: DocumentKeys | None = None,
 ) -> LoadReport:
-    """Add documents that come from Python, in one commit; none if any of them fails.
+    """Add documents from Python, in one commit; none if any of them fails.
 
-    `errors` has the remarks of what makes the documents.
+    `errors` has the remarks of the conversion of documents.
     """
     with database.change(name, action) as change:
         run = _Run(database, change, progress, errors, keys=keys)
@@ -160,18 +160,18 @@ def load(
 def load_table(
     database: Database, plan: Load, table: Any, progress: LoadCallback | None = None
 ) -> LoadReport:
-    """Load the rows of a table from Python, with the options that a table in a file takes: one commit.
+    """Load the rows of a table in memory, with the options of a table in a file: one commit.
 
     Raises
     ------
     InvalidArgument
-        An option that goes with files, or a table without the columns that are asked for.
+        An option that applies to files only, or a table without the requested columns.
     """
     given = [name for name in OF_FILES if plan.options.get(name)]
     if not plan.options.get("quotes", True):
         given.append("quotes")
     if given:
-        raise InvalidArgument(f"{given[0]} goes with files, and a {type(table).__name__} is none")
+        raise InvalidArgument(f"{given[0]} applies to files only, not to a {type(table).__name__}")
     entry = database.snapshot.view(plan.name).entry
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     errors = ErrorLog()
@@ -191,8 +191,8 @@ def load_table(
 class _Parts:
     """Documents in parts of `every`.
 
-    One document is read beyond each part before the part ends: the record of the last one must say that its
-    files are whole, or a load that goes on would take new files of their names for the rest of these.
+    One document is read beyond each part before the part ends: only then is it known whether the last file is
+    complete, or a resumed load could mistake new files of the same names for its rest.
     """
 
     def __init__(self, documents: Iterator[Document], every: int, course: Course) -> None:
@@ -204,7 +204,7 @@ class _Parts:
         self.at_end = False
 
     def next(self) -> Iterator[Document]:
-        """The next part. Raises what reading raised after the one before, which could be committed."""
+        """Yield the next part. Raises the error that reading raised after the previous, committed one."""
         self._course.release()
         if self._failure is not None:
             raise self._failure
@@ -227,9 +227,9 @@ class _Parts:
 
 
 class _Run:
-    """A load while it runs: one commit, or several that add up.
+    """A running load: one commit, or several that add up.
 
-    With a `meter` documents come from files, which may be read in a thread of their own; `errors` records
+    With a `meter` documents come from files, which may be read in a separate thread; `errors` records
     what is skipped there, `skipped` also documents that cannot be tokenized.
     """
 
@@ -258,13 +258,13 @@ class _Run:
 
     @property
     def n_documents(self) -> int:
-        """How many documents have been added."""
+        """Number of documents that have been added."""
         return self._sum.documents
 
     def load(
         self, documents: Iterator[Document], every: int | None = None, course: Course | None = None
     ) -> None:
-        """Load and commit the documents, all at once or every `every`; `course` keeps the record."""
+        """Load and commit the documents, all at once or `every` at a time; `course` keeps the record."""
         if every is None or course is None:
             self._part(documents, course)
             return
@@ -276,7 +276,7 @@ class _Run:
             self._change = self._change.following()
 
     def report(self) -> LoadReport:
-        """What was done."""
+        """Return the report."""
         done = self._sum
         entry = self._change.before
         texts = self.samples.notes(entry.tokenizer.kind.startswith("words"), entry.wants_sentences)
@@ -342,9 +342,9 @@ def _keys_of(plan: Load) -> DocumentKeys | None:
 
 
 def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -> ReadOptions:
-    """The options of a load as the readers take them.
+    """Return the options of a load for the readers.
 
-    A corpus of token ids reads them from the field that IDS names, else from the one that TEXT names; without
+    A corpus of token ids reads them from the field given by IDS, else from the one given by TEXT; without
     either, from `ids` or `text`.
     """
     given = plan.options
@@ -357,8 +357,8 @@ def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -
     ids_field = given.get("ids")
     if ids_field is not None and "text" in given:
         raise InvalidArgument(
-            f"the content of documents is in the field that IDS names, {ids_field!r}, or in that of TEXT, "
-            f"{text_field!r}, not in both; leave one out"
+            f"IDS names the field with the documents' content, {ids_field!r}, and so does TEXT, "
+            f"{text_field!r}; leave one out"
         )
     takes_ids = tokenizer.kind == "tokens"
     if takes_ids and ids_field is None:

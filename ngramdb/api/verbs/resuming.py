@@ -1,7 +1,7 @@
-"""Where a load of files begins and how far it has come: what loads that commit on their way keep on record.
+"""The beginning and the progress of a load of files: the record of loads that commit on their way.
 
-The record is part of the very commit that has the documents (`engine.manifest.LoadRecord`), so that a load
-that is asked to go on neither misses a document nor loads one twice, whenever and however it was stopped.
+The record is part of the same commit as the documents (`engine.manifest.LoadRecord`), so that a resumed load
+neither misses a document nor loads one twice, whenever and however it was stopped.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ngramdb.ingest.sources import STDIN, Source
 from ngramdb.ingest.work_splitting import beginning, has_lines, line_of, mark_of
 from ngramdb.planner.plan import Load
 
-# The options that say which documents there are. Others may change when a load goes on: it may skip what it
-# stopped at, or read on to another limit.
+# The options that determine the documents. Others may change in a resumed load: it may skip the document that
+# stopped it, or continue to another limit.
 READING = ("format", "text", "ids", "metadata", "separator")
 LATER_READING = ("dtype", "quotes")
 
@@ -31,23 +31,23 @@ class Course:
     """The files that a load has yet to read, and the record of those that it has read."""
 
     def __init__(self, plan: Load, sources: Sequence[Source], records: Iterable[LoadRecord]) -> None:
-        """`sources` are what the paths of the plan stand for, `records` those of the corpus.
+        """`sources` are the files of the plan's paths, `records` those of the corpus.
 
         Raises
         ------
         InvalidArgument
-            the load is to go on, and its files or options are not those that it began with, or some files
-            were loaded by another one; or standard input or a pipe is among them
+            the load is resumed, but its files or options differ from those that it began with, or some files
+            were loaded by another load; or standard input or a pipe is among them
         """
         resume = bool(plan.options.get("resume"))
         once = next((source for source in sources if not source.can_be_read_again), None)
         if resume and once is not None:
-            raise InvalidArgument(f"{once.label} cannot be read again, so that a load of it cannot go on")
+            raise InvalidArgument(f"{once.label} cannot be read again, so a load of it cannot be resumed")
         self.position = Position()
         self._held: Position | None = None
-        #: Whether the load was asked to go on.
+        #: True if the load is to be resumed, if it has begun.
         self.resumes = resume
-        #: Whether the load's commits have a record of it.
+        #: True if the load's commits include a record of it.
         self.is_recorded = once is None and (resume or "commit_every" in plan.options)
         self._paths = _sha256(_absolute(path) for path in plan.paths)
         self._options = _sha256([json.dumps(_reading(plan))])
@@ -56,14 +56,14 @@ class Course:
         self._n_hashed = 0
         self._names: list[str] = []
         record = self._begun(list(records)) if resume else None
-        #: Whether this continues a load that has documents in the corpus.
+        #: True if this continues a load that has documents in the corpus.
         self.goes_on = record is not None
         if record is not None:
             self._go_on(record)
 
     @property
     def sources_given(self) -> Sequence[Source]:
-        """All files, those that were loaded before among them."""
+        """All files, including those that were loaded before."""
         return self._sources
 
     @property
@@ -75,11 +75,11 @@ class Course:
         return left
 
     def limit(self, limit: int | None) -> int | None:
-        """How many of `limit` documents are left to read."""
+        """Return how many of `limit` documents are left to read."""
         return None if limit is None else max(limit - self.position.n_documents, 0)
 
     def record(self) -> LoadRecord:
-        """How far the load has come."""
+        """Return the record of the load's progress."""
         at = self._held or self.position
         files = self._files(at.n_files, at.n_lines)
         mark = None if at.line is None else mark_of(at.line)
@@ -95,13 +95,13 @@ class Course:
         self._held = copy(self.position)
 
     def release(self) -> None:
-        """Record where reading is."""
+        """Record the current place of reading."""
         self._held = None
 
     def _begun(self, records: Sequence[LoadRecord]) -> LoadRecord | None:
-        """The record of the load that is to go on, if it has begun.
+        """Return the record of the load to be resumed, if it has begun.
 
-        It is that of the same paths, or of files that the given ones begin with: a shell writes out a glob
+        It is that of the same paths, or of files that the given ones begin with: a shell expands a glob
         file by file, and the next time there may be more.
         """
         known = next((one for one in records if one.paths == self._paths), None)
@@ -118,7 +118,7 @@ class Course:
         return known
 
     def _refuse_loaded(self, records: Iterable[LoadRecord], sources: Iterable[Source], advice: str) -> None:
-        """Raise InvalidArgument where files were loaded by other loads that are on record."""
+        """Raise InvalidArgument if files were loaded by other recorded loads."""
         loaded = {
             one.names[start : start + NAME_DIGITS]
             for one in records
@@ -150,7 +150,7 @@ class Course:
         self.position = Position(record.n_files, record.n_lines, record.n_documents, line)
 
     def _files(self, n_files: int, n_lines: int) -> str:
-        """The digest of the first files and, where it is begun, of the next one; files are hashed once."""
+        """Return the digest of the first files and of the partly read one; each file is hashed once."""
         self._hashed.update(_read_lines(self._sources[self._n_hashed : n_files]))
         self._n_hashed = max(self._n_hashed, n_files)
         hashed = self._hashed.copy()
@@ -160,17 +160,17 @@ class Course:
 
 
 def _read_lines(sources: Iterable[Source]) -> bytes:
-    """What the digest of a record's files takes of those that are read whole (FORMAT.md)."""
+    """Return the lines of completely read files in the digest of a record's files (FORMAT.md)."""
     return b"".join(_line(f"{source.n_bytes}:{_absolute(source.path)}") for source in sources)
 
 
 def _begun_line(source: Source) -> bytes:
-    """What it takes of the file that is begun."""
+    """Return the line of the partly read file in that digest."""
     return _line(f":{_absolute(source.path)}") + beginning(source)
 
 
 def _has_read(record: LoadRecord, sources: Sequence[Source]) -> bool:
-    """Whether the files of a record, of which there are some, are the first of these."""
+    """Return True if the files of a record, at least one, are the first of these."""
     if not 0 < record.n_files + (record.n_lines > 0) <= len(sources):
         return False
     hashed = hashlib.sha256(_read_lines(sources[: record.n_files]))
@@ -180,7 +180,7 @@ def _has_read(record: LoadRecord, sources: Sequence[Source]) -> bool:
 
 
 def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
-    """The last line that was read of the file that is begun; None where the record does not know it."""
+    """Return the last line that was read of the partly read file; None if the record does not know it."""
     n_lines = record.n_lines
     line = None if record.mark is None else line_of(source, n_lines)
     if line is None and (record.mark is not None or not has_lines(source, n_lines)):
@@ -190,15 +190,15 @@ def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
         )
     if line is not None and mark_of(line) != record.mark:
         raise InvalidArgument(
-            f"the load cannot go on: line {n_lines:,} of {source.label}, the last one that it has read, is "
-            "another one now (was a line before it deleted or inserted?); put the file back as it was, or "
+            f"the load cannot go on: line {n_lines:,} of {source.label}, the last one that it has read, has "
+            "changed (was a line before it deleted or inserted?); restore the file, or "
             "load it by another path"
         )
     return line
 
 
 def _reading(plan: Load) -> list[object]:
-    """The options of reading; those that came later only where they are given, so that old records hold."""
+    """Return the options of reading; newer ones only if given, so that old records stay valid."""
     later = {name: plan.options[name] for name in LATER_READING if name in plan.options}
     return [*(plan.options.get(name) for name in READING), *([later] if later else [])]
 

@@ -1,4 +1,4 @@
-"""The rows of any answer as files of other programs: JSON lines, CSV, TSV, Parquet, Arrow."""
+"""The rows of any result as files for other programs: JSON lines, CSV, TSV, Parquet, Arrow."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from ngramdb.executor.results.result import Result
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
-# `json.dumps` makes an encoder at each call with options.
+# `json.dumps` would make an encoder at each call with options.
 _STRICT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _LENIENT = json.JSONEncoder(ensure_ascii=False)
 _BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x85\u2028\u2029", " "))
-# An answer of so many rows becomes a table as a whole, so that all values say which types columns have; the
-# first rows say it of a larger one.
+# A result of up to this many rows becomes a table as a whole, so that all values determine the types of
+# columns; for a larger one, the first rows do.
 ROWS_OF_A_TABLE = 1 << 18
 
 
 def json_lines(result: Result, as_json: Callable[[Any], Any] | None = None) -> Iterator[bytes]:
     """Yield an object per row. `as_json` replaces infinite numbers and NaN, with null by default.
 
-    Only rows with such numbers are copied to replace them: to look for them takes longer than writing a row.
+    Only rows with such numbers are copied to replace them: searching for them takes longer than writing a
+    row.
     """
     plain = as_json or finite
     for row in result:
@@ -36,7 +37,7 @@ def json_lines(result: Result, as_json: Callable[[Any], Any] | None = None) -> I
 
 
 def delimited(result: Result, kind: str) -> Iterator[bytes]:
-    """The lines of CSV or TSV in UTF-8."""
+    """Yield the lines of CSV or TSV in UTF-8."""
     for line in delimited_lines(result.columns, result, kind):
         yield line.encode("utf-8", "surrogatepass")
 
@@ -44,8 +45,9 @@ def delimited(result: Result, kind: str) -> Iterator[bytes]:
 def delimited_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], kind: str) -> Iterator[str]:
     """Yield CSV or TSV: the names of the columns, then the rows.
 
-    The one dialect of all faces, which `load` reads: RFC 4180, with the format's delimiter. A text with line
-    breaks takes several lines, except in a concordance: there each hit is one line, its breaks are blanks.
+    The dialect that all interfaces share and `load` reads: RFC 4180, with the format's delimiter. A text with
+    line breaks takes several lines, except in a concordance: there each hit is one line, its breaks are
+    blanks.
     """
     delimiter = DELIMITERS[kind]
     is_concordance = tuple(columns[: len(CONCORDANCE)]) == CONCORDANCE
@@ -59,7 +61,7 @@ def _on_one_line(value: Any) -> Any:
 
 
 def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -> int:
-    """Write a Parquet or an Arrow file, or one of Arrow's streams; how many rows it has."""
+    """Write a Parquet or an Arrow file, or an Arrow stream; return the number of rows."""
     import pyarrow
     import pyarrow.ipc
     import pyarrow.parquet
@@ -84,7 +86,7 @@ def _line(values: Iterable[Any], delimiter: str) -> str:
 
 
 def _field(value: Any, delimiter: str) -> str:
-    """A value as a field: NULL is empty, an empty text two quotes, lists and objects are JSON."""
+    """Return a value as a field: NULL is empty, an empty text two quotes, lists and objects are JSON."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -98,7 +100,7 @@ def _field(value: Any, delimiter: str) -> str:
 
 
 def finite(value: Any, shown: Callable[[float], str | None] = lambda number: None) -> Any:
-    """The value with null, or what else is shown, for what JSON has no form for."""
+    """Return the value with null, or the result of `shown`, in place of numbers that JSON lacks."""
     if isinstance(value, float) and not math.isfinite(value):
         return shown(value)
     if isinstance(value, dict):

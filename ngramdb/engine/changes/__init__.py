@@ -1,1 +1,1 @@
-"""What changes a corpus: loading, removing, restoring, merging, adding, subtracting; and audit records."""
+"""Changes of a corpus: loading, removing, restoring, merging, adding, subtracting; and audit records."""

@@ -1,7 +1,7 @@
 """Audit records: what was removed from a corpus, when, by whom, by which statement, and why.
 
-Each removal makes a file of its own (kind AUDT; FORMAT.md, "Audit"); small files are joined now and then, so
-that a thousand removals leave about ten. Records outlive compaction: they are part of the corpus, not of its
+Each removal writes its own file (kind AUDT; FORMAT.md, "Audit"); small files are joined now and then, so
+that a thousand removals leave about ten. Records outlive compaction: they belong to the corpus, not to its
 segments.
 """
 
@@ -38,7 +38,7 @@ class Removal:
     """One removal.
 
     In which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and the reason,
-    where one was given.
+    if one was given.
     """
 
     version: int
@@ -59,7 +59,7 @@ class Removal:
         )
 
     def fields(self) -> dict[str, Any]:
-        """What is stored and exported of it; no reason where none was given."""
+        """Return the fields that are stored and exported, without the reason if none was given."""
         found = asdict(self)
         if not self.reason:
             del found["reason"]
@@ -70,7 +70,7 @@ class Removal:
 class RemovedDocument:
     """One removed document.
 
-    `details` is what the statement found worth noting: the document's own id, its source, a reason, what
+    `details` holds what the statement recorded: the document's own id, its source, a reason, what
     matched and where.
     """
 
@@ -85,7 +85,7 @@ def write_audit(
     doc_ids: NDArray[np.int64],
     details: Sequence[dict[str, Any]] | None = None,
 ) -> FileRef:
-    """A new file with one removal. `details`, where given, has an object of JSON values a document."""
+    """Write one removal to a new file. `details`, if given, has one object of JSON values per document."""
     notes: list[bytes | None] = [None] * len(doc_ids)
     if details is not None:
         notes = [_encoded(one) if one else None for one in details]
@@ -93,7 +93,7 @@ def write_audit(
 
 
 def joined(store: Store, transaction: Transaction, audits: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
-    """The same records in fewer files, where enough small ones have gathered."""
+    """Return the same records, in fewer files if enough small ones have accumulated."""
     start = next_append_merge([ref.size for ref in audits])
     if start is None:
         return audits
@@ -105,7 +105,7 @@ def joined(store: Store, transaction: Transaction, audits: tuple[FileRef, ...]) 
 
 
 def removals(store: Store, audits: Sequence[FileRef]) -> Iterator[Removal]:
-    """All removals, oldest first. Raises CorruptionError."""
+    """Yield all removals, oldest first. Raises CorruptionError."""
     for ref in audits:
         yield from _AuditFile(store.read(ref, KIND)).removals()
 
@@ -113,9 +113,9 @@ def removals(store: Store, audits: Sequence[FileRef]) -> Iterator[Removal]:
 def removals_restored(
     store: Store, audits: Sequence[FileRef], n_kept_of: Callable[[NDArray[np.int64]], int]
 ) -> Iterator[tuple[Removal, int]]:
-    """All removals, oldest first, each with the number of its documents that are part of the corpus again.
+    """Yield all removals, oldest first, each with how many of its documents are part of the corpus again.
 
-    n_kept_of : how many of some documents, by ascending ids, are part of it
+    n_kept_of : counts how many of the given documents (ascending ids) are part of the corpus
 
     Raises CorruptionError. Cost: the ids of all documents that were ever removed, looked up in each segment.
     """
@@ -129,7 +129,7 @@ def removals_restored(
 
 
 def removed_documents(store: Store, audits: Sequence[FileRef]) -> Iterator[RemovedDocument]:
-    """Every removed document, oldest removal first. Raises CorruptionError."""
+    """Yield every removed document, oldest removal first. Raises CorruptionError."""
     for ref in audits:
         yield from _AuditFile(store.read(ref, KIND)).documents()
 
@@ -158,7 +158,7 @@ class _AuditFile:
             raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")
 
     def removals(self) -> Iterator[Removal]:
-        """Raise TypeError, ValueError for what is no removal."""
+        """Yield the removals. Raises TypeError or ValueError for an invalid one."""
         for event in self.events:
             removal = Removal(**event)
             for field, kind in _FIELDS.items():
@@ -191,7 +191,7 @@ class _AuditFile:
         return details
 
     def _damaged(self, why: str) -> CorruptionError:
-        return CorruptionError(f"{self._path}: the audit record makes no sense: {why}", path=self._path)
+        return CorruptionError(f"{self._path}: invalid audit record: {why}", path=self._path)
 
 
 def _write(

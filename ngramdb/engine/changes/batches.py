@@ -12,8 +12,8 @@ from ngramdb import interrupts
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.streams import Meter
 
-# A batch is closed when it has so many bytes of text or ids, or so many documents. Of text: enough to keep
-# all cores of a tokenizer busy, little next to a segment. Ids are only copied: as many as caches hold.
+# A batch is closed at this many bytes of text or ids, or this many documents. For text: enough to keep
+# all cores of a tokenizer busy, small compared to a segment. Ids are only copied: as many as fit in caches.
 BATCH_TEXT_BYTES = 4 << 20
 BATCH_ID_BYTES = 1 << 20
 BATCH_DOCUMENTS = 8192
@@ -23,7 +23,7 @@ BATCH_DOCUMENTS = 8192
 class Batch:
     """Some documents that follow each other: all with token ids, or all with text to be tokenized.
 
-    `read_bytes` is how far the files had been read when the batch was complete, None without files.
+    `read_bytes` is the position in the files when the batch was complete, None without files.
     """
 
     documents: list[Document]
@@ -62,10 +62,10 @@ def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterat
 
 @contextmanager
 def read_ahead(stream: Iterator[Batch], in_background: bool) -> Iterator[Iterator[Batch]]:
-    """The same batches; with `in_background`, one more is being read in a thread of its own.
+    """Yield the same batches; with `in_background`, a separate thread reads one batch ahead.
 
-    Leaving the block doesn't wait for that thread: it may be held up in a read that never ends (a terminal, a
-    pipe without a writer). It is ignored from then on.
+    Leaving the block does not wait for that thread: a read that never ends (a terminal, a pipe
+    without a writer) may block it. It is ignored from then on.
     """
     if not in_background:
         yield stream
@@ -78,9 +78,9 @@ def read_ahead(stream: Iterator[Batch], in_background: bool) -> Iterator[Iterato
 
 
 class _ReadAhead:
-    """A thread that keeps one batch ready. The stream's error is raised where its batch would have come."""
+    """A thread that keeps one batch ready. An error of the stream is raised in place of its batch."""
 
-    # How often a thread that waits looks whether it should give up, in seconds.
+    # Interval at which a waiting thread checks for interruption, in seconds.
     _PATIENCE_S = 0.1
 
     def __init__(self, stream: Iterator[Batch]) -> None:
@@ -95,7 +95,7 @@ class _ReadAhead:
             yield item
 
     def _next(self) -> Batch | BaseException | None:
-        """Wait for the next item, as long as the current work may go on."""
+        """Wait for the next item, until the current work is interrupted."""
         while True:
             try:
                 return self._ready.get(timeout=interrupts.PATIENCE_S)
@@ -116,7 +116,7 @@ class _ReadAhead:
             self._hand_over(None)
 
     def _hand_over(self, item: Batch | BaseException | None) -> bool:
-        """Wait until the item is taken; False when it is no longer wanted."""
+        """Wait until the item is taken; return False if it is no longer wanted."""
         while not self._closed.is_set():
             try:
                 self._ready.put(item, timeout=self._PATIENCE_S)

@@ -7,8 +7,8 @@ with Change.begin(store, "wiki", "delete from wiki", options) as change:
     return change.commit()
 ```
 
-The lock is held from `begin` to the end of the block, so that nothing comes between what `view` shows and the
-commit. Whatever is raised in the block leaves the database as it was.
+The lock is held from `begin` to the end of the block, so nothing can change between what `view` shows and the
+commit. If the block raises, the database is left as it was.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from ngramdb.types import Docs
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How changes write.
+    """Options of writing.
 
-    segment_tokens : most tokens in a segment, where the corpus has no such option of its own
+    segment_tokens : most tokens in a segment, if the corpus does not set this option
     auto_compact : merge small segments in the same commit, as `policy` decides
-    memory_limit : bytes that building segments may take, 0 for no limit
+    memory_limit : bytes that building segments may use, 0 for no limit
     lock_timeout_s : how long to wait for another writer
     sort_tokens : most tokens that are sorted at a time; larger segments are merged
-    threads : how many work at a time
+    threads : number of worker threads
     far_index : whether a complete compaction gives segments a far index
     """
 
@@ -59,17 +59,17 @@ class WriteOptions:
     far_index: bool = False
 
     def segment_tokens_of(self, entry: CorpusEntry) -> int:
-        """Most tokens in a segment of this corpus."""
+        """Return the most tokens that a segment of this corpus may have."""
         own: Any = entry.options.get("segment_tokens")
         return self.segment_tokens if own is None else int(own)
 
     def limits_of(self, entry: CorpusEntry) -> Limits:
-        """What merging this corpus's segments keeps to.
+        """Return the limits for merging this corpus's segments.
 
         Raises
         ------
         ResourceError
-            the memory limit has room for nothing
+            the memory limit is too small
         """
         segment_tokens = self.segment_tokens_of(entry)
         sorted_tokens, _ = bounded(min(segment_tokens, self.sort_tokens), 1, self.memory_limit)
@@ -77,14 +77,14 @@ class WriteOptions:
         return Limits(most, min(sorted_tokens, most), self.threads, self._most_held())
 
     def _most_held(self) -> int:
-        """Bytes of texts that merging may hold: it needs half a byte a token besides."""
+        """Bytes of text that merging may hold; it needs half a byte per token in addition."""
         memory = self.memory_limit or (memory_bytes() or 0) // 2
         return max(memory - BASE_BYTES, 0) * 3 // 5 if has_large_pages() else 0
 
 
 @dataclass(frozen=True)
 class ChangeOutcome:
-    """What was added or removed; `version` is the database's version that has it."""
+    """The outcome of a change: what was added or removed, and the new `version` of the database."""
 
     documents: int
     tokens: int
@@ -92,9 +92,9 @@ class ChangeOutcome:
 
 
 class Change:
-    """The change of a corpus. `entry` is what the commit will make the corpus; `view` is the corpus before.
+    """A change of one corpus. `entry` is the corpus that the commit will write; `view` is the corpus before.
 
-    `documents` with so many `tokens` have been added or removed so far.
+    `documents` and `tokens` count what has been added or removed so far.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class Change:
     def begin(cls, store: Store, name: str, action: str, options: WriteOptions) -> Iterator[Change]:
         """Take the writer's lock; use it in a `with` block.
 
-        action : what SHOW VERSIONS and audit records call the change
+        action : the name of the change in SHOW VERSIONS and audit records
 
         Raises
         ------
         BindError
             no such corpus
         LockedError
-            another writer is at work
+            another writer holds the lock
         """
         with store.begin(options.lock_timeout_s) as transaction:
             entry = transaction.manifest.corpora.get(name)
@@ -131,15 +131,15 @@ class Change:
 
     @cached_property
     def view(self) -> CorpusView:
-        """The corpus as it is before the change, at the version that the commit succeeds."""
+        """The corpus before the change, at the version that the commit succeeds."""
         return CorpusView(self.store, self.before)
 
     def other(self, name: str, version: int | None = None) -> CorpusEntry:
-        """Another corpus at the same version, or at an earlier one. Raises BindError."""
+        """Return another corpus at the same version, or at an earlier one. Raises BindError."""
         manifest = self.transaction.manifest if version is None else self.store.version(version)
         entry = manifest.corpora.get(name)
         if entry is None and version is not None:
-            raise BindError(f"there was no corpus {name!r} in version {version}")
+            raise BindError(f"no corpus {name!r} in version {version}")
         if entry is None:
             raise missing_corpus(name)
         return entry
@@ -153,21 +153,21 @@ class Change:
         reason: str = "",
         view: CorpusView | None = None,
     ) -> None:
-        """Remove documents, and write the audit record. Once in a change: numbers are those of `view`.
+        """Remove documents, and write the audit record. Call it once per change: numbers are those of `view`.
 
         Parameters
         ----------
         chosen : per added segment of `view`, ascending local numbers of documents that `view` has
-        view : the corpus as `entry` has it now; by default as it was before the change
-        notes : what the record notes of each of them, in order
-        statement, reason : what was asked for, and why
+        view : the corpus as `entry` describes it now; by default the corpus before the change
+        notes : details of each document for the record, in order
+        statement, reason : the statement that removes them, and why
 
         Raises
         ------
         InvalidArgument
             a document that was removed before
 
-        Cost: some 100 ns a token of the removed documents; a file of 6 bytes for each.
+        Cost: about 100 ns per token of the removed documents; a file of 6 bytes per document.
         """
         if not any(map(len, chosen)):
             return
@@ -185,49 +185,49 @@ class Change:
         self.tidy()
 
     def tidy(self) -> None:
-        """Merge segments as the policy decides, where the options allow it."""
+        """Merge segments as the policy decides, if the options allow it."""
         if self.options.auto_compact:
             self.entry = compaction.tidied(self.store, self.transaction, self.entry, self.limits)
 
     @cached_property
     def limits(self) -> Limits:
-        """What merging keeps to. Raises ResourceError where the memory limit has room for nothing."""
+        """The limits for merging. Raises ResourceError if the memory limit is too small."""
         return self.options.limits_of(self.before)
 
     def commit(self) -> ChangeOutcome:
-        """Make the next version, or none where the corpus is what it was before."""
+        """Commit the next version, unless the corpus is unchanged."""
         if self.entry != self.before:
             corpora = {**self.transaction.manifest.corpora, self.entry.name: self.entry}
             self.transaction.commit(corpora, self.action)
         return ChangeOutcome(self.documents, self.tokens, self.transaction.manifest.version)
 
     def following(self) -> Change:
-        """The change after the commit of this one, under the same lock: for `with` blocks of this one."""
+        """Return the next change, after the commit of this one, under the same lock, for its `with` block."""
         entry = self.transaction.manifest.corpora[self.entry.name]
         return Change(self.store, self.transaction, entry, self.action, self.options)
 
     def compact(self, elsewhere: Elsewhere | None = None) -> CompactionOutcome:
-        """Merge what fits into one segment, drop all removed documents, and commit.
+        """Merge all that fits into one segment, drop all removed documents, and commit.
 
-        With the option `far_index`, segments that have none get one.
+        With the option `far_index`, segments that lack a far index get one.
 
-        elsewhere : has other processes write the new segments; by default they are written here, in turn
+        elsewhere : writes the new segments in other processes; by default they are written here, one by one
 
-        With a `memory_limit` only as much is sorted or filtered at a time as that has room for; what is
-        larger is merged, in chunks.
+        With a `memory_limit` only as much is sorted or filtered at a time as fits; anything larger is
+        merged, in chunks.
 
         Raises
         ------
         Interrupted
-            asked to stop; everything is as it was
+            the work was interrupted; nothing has changed
         CorruptionError
-            a file that would have been carried over is damaged; everything is as it was
+            a file that would have been carried over is damaged; nothing has changed
 
-        Cost: some 30 to 120 ns a token of segments that are merged, 5 ns a token (and what texts and metadata
-        take) of those that lost documents only. Memory: half a byte a token of the largest segment that is
-        written, or 7 bytes (u16 tokens) where that is sorted or filtered.
+        Cost: about 30 to 120 ns per token of segments that are merged, 5 ns per token (plus texts
+        and metadata) of those that only lost documents. Memory: half a byte per token of the largest segment
+        that is written, or 7 bytes (u16 tokens) if it is sorted or filtered.
         """
-        # Nothing is written where there is nothing: no limit is too small for that.
+        # An empty corpus is not rewritten, so that no limit is too small for it.
         if self.before.segments or len(self.before.tokenizer.vocabulary) > 1:
             with memory_errors("a compaction", self.limits.most_sorted):
                 self.entry = compaction.compacted(
@@ -240,15 +240,15 @@ class Change:
 
 
 def missing_corpus(name: str) -> BindError:
-    """The error for a corpus that a version lacks, though it was there when the statement began."""
+    """Return the error for a corpus that was there when the statement began, but is missing now."""
     return BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
 
 
-# ---- Far indexes for the segments of a corpus, so that they can be asked in an object store.
+# ---- Far indexes for the segments of a corpus, for queries in an object store.
 
 
 def with_far_indexes(store: Store, transaction: Transaction, entry: CorpusEntry, threads: int) -> CorpusEntry:
-    """The corpus with a far index in each of its segments that are in our own format."""
+    """Return the corpus with a far index in each of its segments that have the native format."""
     segments = []
     for i, one in enumerate(entry.segments):
         interrupts.step(i, len(entry.segments))

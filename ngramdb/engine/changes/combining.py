@@ -1,4 +1,4 @@
-"""Corpora added to and taken from others for good: ALTER CORPUS a ADD | SUBTRACT CORPUS b."""
+"""Adding corpora to others and subtracting them, permanently: ALTER CORPUS a ADD | SUBTRACT CORPUS b."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from ngramdb.segments.merging import write_merged
 from ngramdb.segments.parts import Part
 from ngramdb.tokenizers.base import Tokenizer
 
-# Tokens of a document that an error shows.
+# Tokens of a document that an error quotes.
 SHOWN_TOKENS = 12
 
 
 def add_corpus(change: Change, other: str, version: int | None = None) -> ChangeOutcome:
     """Add all documents of the corpus `other`, after the corpus's own, and commit; `other` stays as it is.
 
-    Segment files are shared, nothing is copied; but where vocabularies of words differ, segments are
-    translated and written anew. Documents get new ids: their own plus the corpus's next id.
+    Segment files are shared, not copied; but if vocabularies of words differ, segments are
+    translated and rewritten. Documents get new ids: their own plus the corpus's next id.
 
-    With a `version`, `other` is taken as it was then.
+    With a `version`, `other` is read as of that version.
 
     Raises
     ------
     BindError
         no such corpus or version, or the two do not share a tokenizer
     Interrupted
-        asked to stop; nothing has happened
+        the work was interrupted; nothing has changed
 
-    Cost: a manifest; with different vocabularies some 100 ns a token of `other`.
+    Cost: one manifest; with different vocabularies about 100 ns per token of `other`.
     """
     store, transaction = change.store, change.transaction
     into, source = change.before, change.other(other, version)
@@ -78,12 +78,12 @@ def subtract_corpus(
     Raises
     ------
     ExecutionError
-        `other` has a document that the corpus lacks, so that counts could fall below zero; names
-        it, and nothing has happened
+        `other` has a document that the corpus lacks, so that counts could fall below zero; the message
+        names the document, and nothing has changed
     BindError
         no such corpus, or the two do not share a tokenizer
 
-    Cost: 20 µs a document of `other` and segment of the corpus, and that of removing the documents.
+    Cost: 20 µs per document of `other` and segment of the corpus, plus removing the documents.
     """
     view, gone = change.view, CorpusView(change.store, change.other(other, version))
     tokenizer, new_ids = id_map_onto((change.before.name, view), (other, gone))
@@ -100,7 +100,7 @@ def subtract_corpus(
 
 
 def shifted(entry: SegmentEntry, by: int, transaction: Transaction) -> SegmentEntry:
-    """The segment with all its documents' ids moved up."""
+    """Return the segment with `by` added to the ids of its documents."""
     return replace(
         entry,
         first_doc_id=entry.first_doc_id + by,
@@ -116,9 +116,9 @@ def rewritten(
     moved: Sequence[SegmentEntry],
     new_ids: IdMap,
 ) -> list[SegmentEntry]:
-    """The added segments of `source`, as `moved` has them, in other token ids and without removed documents.
+    """Return the added segments of `source`, as in `moved`, with new token ids and without removed documents.
 
-    `store` has their files.
+    `store` holds their files.
     """
     view = CorpusView(store, replace(source, segments=tuple(moved)))
     written = []
@@ -133,7 +133,7 @@ def rewritten(
 
 
 def with_words(transaction: Transaction, entry: CorpusEntry, tokenizer: Tokenizer) -> CorpusEntry:
-    """The corpus with the words that its tokenizer has learned, written."""
+    """Write the words that the tokenizer has learned, and return the corpus with them."""
     before = entry.tokenizer
     content = tokenizer.vocabulary_since(before.n_vocabulary)
     files: tuple[Any, ...] = before.vocabulary
@@ -148,8 +148,8 @@ def _missing(
     segment, number = missing[0].segment, int(missing[0].numbers[0])
     ids = segment.document(number)
     text = tokenizer.decode(ids[:SHOWN_TOKENS]) + ("…" if len(ids) > SHOWN_TOKENS else "")
-    more = "" if n == 1 else f", and {n - 1:,} more have none"
+    more = "" if n == 1 else f" (1 of {n:,} such documents)"
     return ExecutionError(
-        f'{other} is no part of {name}: its document {segment.doc_id(number)} ("{text}") has no equal one '
+        f'{other} is not part of {name}: its document {segment.doc_id(number)} ("{text}") has no equal '
         f"there{more}; nothing was removed"
     )

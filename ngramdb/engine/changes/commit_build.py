@@ -1,9 +1,9 @@
-"""Corpora that other machines have built, taken over into one of this database: the commit of a build.
+"""Committing a build: corpora that other machines have built become one corpus of this database.
 
-Segments are linked or copied as they are; documents get new ids by an offset in their entries. Where a
-vocabulary of words grows with its corpus, each part has ids of its own: from the second part on its segments
-are written anew, in ids of the joined vocabulary. Those are what one load of all documents would have given,
-since words come in the same order.
+Segments are linked or copied as they are; documents get new ids by an offset in their entries. If a
+vocabulary of words grows with its corpus, each part has different ids: from the second part on, segments
+are rewritten with ids of the joined vocabulary. These are the ids that a single load of all documents would
+have assigned, because words come in the same order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ngramdb.tokenizers.base import Tokenizer
 
 @dataclass(frozen=True)
 class BuiltPart:
-    """A corpus in a database of its own, from which nothing was removed. `name` is for messages."""
+    """A corpus in a separate database, without removed documents. `name` is for messages."""
 
     name: str
     store: Store
@@ -36,7 +36,7 @@ class BuiltPart:
 
 
 def with_tokenizer_of(part: BuiltPart, transaction: Transaction, name: str, corpus_id: str) -> CorpusEntry:
-    """A new, empty corpus that tokenizes as the part does; the tokenizer's file is taken in."""
+    """Return a new, empty corpus that tokenizes as the part does, with a copy of the tokenizer's file."""
     tokenizer = part.entry.tokenizer
     file = tokenizer.file
     if file is not None:
@@ -48,17 +48,17 @@ def with_tokenizer_of(part: BuiltPart, transaction: Transaction, name: str, corp
 
 
 def join_parts(change: Change, parts: Iterable[BuiltPart], n_parts: int, record: LoadRecord) -> int:
-    """Add the parts' documents after the corpus's own, in order; nothing is committed.
+    """Add the parts' documents after the corpus's own, in order, without committing.
 
-    `record` stays with the corpus, by which the same parts are known when they come again. Returns how many
-    tokens were written anew, since their ids changed.
+    `record` is stored with the corpus and identifies these parts if they are committed again. Returns the
+    number of tokens that were rewritten because their ids changed.
 
     Raises
     ------
     InvalidArgument
         these parts are in the corpus already
     BindError
-        a part's tokenizer is another than the corpus's
+        a part's tokenizer differs from the corpus's
     CorruptionError
         a file of a part is damaged
     """
@@ -67,7 +67,7 @@ def join_parts(change: Change, parts: Iterable[BuiltPart], n_parts: int, record:
             f"these parts are in the corpus {change.entry.name} already; nothing was committed again"
         )
     grows = change.before.tokenizer.kind in GROWING_TOKENIZERS
-    # Others are not even opened: a large tokenizer.json takes longer than all the rest.
+    # Other kinds are not even opened: opening a large tokenizer.json takes longer than all the rest.
     tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork() if grows else None
     n_rewritten = 0
     for i, part in enumerate(parts):
@@ -81,7 +81,7 @@ def join_parts(change: Change, parts: Iterable[BuiltPart], n_parts: int, record:
 
 
 def _add(change: Change, part: BuiltPart, tokenizer: Tokenizer | None) -> int:
-    """Add one part; `tokenizer`, if it grows, learns its words. Returns how many tokens were written anew."""
+    """Add one part; `tokenizer`, if it grows, learns its words. Returns the number of rewritten tokens."""
     entry, transaction = change.entry, change.transaction
     view = CorpusView(part.store, part.entry)
     require_same_kind(entry.name, CorpusView(change.store, change.before), part.name, view)
@@ -102,7 +102,7 @@ def _add(change: Change, part: BuiltPart, tokenizer: Tokenizer | None) -> int:
 
 
 def _new_ids(view: CorpusView, tokenizer: Tokenizer) -> IdMap | None:
-    """The ids of the part's words in the joined vocabulary; None where they are the part's own."""
+    """Return the ids of the part's words in the joined vocabulary; None if they are unchanged."""
     ids = id_map(view.tokenizer, tokenizer)
     return None if np.array_equal(ids, np.arange(len(ids))) else ids
 

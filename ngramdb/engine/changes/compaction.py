@@ -1,8 +1,8 @@
-"""Compaction: small segments merged, removed documents dropped. Answers stay the same, bit for bit.
+"""Compaction: merge small segments and drop removed documents. Answers stay the same, bit for bit.
 
-New segments take the place of old ones within one commit, and ids of documents stay; so readers notice
-nothing, and an interruption leaves things as they were. One segment is written at a time; its suffix array is
-merged from those that there are, or sorted where that is faster and memory has room (`policy`).
+New segments replace old ones within one commit, and ids of documents stay the same; so readers notice
+nothing, and an interruption changes nothing. One segment is written at a time; its suffix array is
+merged from the existing ones, or sorted if that is faster and fits in memory (`policy`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ngramdb.tokenizers.sentences import sentence_starts
 
 @dataclass(frozen=True)
 class CompactionOutcome:
-    """What a compaction did; `version` is the database's version that has it."""
+    """The outcome of a compaction; `version` is the version of the database after it."""
 
     segments_before: int
     segments_after: int
@@ -53,7 +53,7 @@ class CompactionOutcome:
 
     @classmethod
     def of(cls, before: CorpusEntry, after: CorpusEntry, version: int) -> CompactionOutcome:
-        """What led from one entry of a corpus to the other."""
+        """Return the outcome that leads from one entry of a corpus to the other."""
         return cls(
             len(before.segments),
             len(after.segments),
@@ -67,11 +67,11 @@ class CompactionOutcome:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Neighbouring segments that become one, `added[group]`, of whose documents some may have been removed.
+    """Neighbouring segments that become one, `added[group]`; some of their documents may have been removed.
 
-    n_symbols : what is left of each of them
-    n_removed : documents that were removed from them
-    finds_sentences : whether the sentences of some documents are found, which they lack
+    n_symbols : the remaining symbols of each of them
+    n_removed : the number of documents that were removed from them
+    finds_sentences : True if some documents lack sentences, which are found on the way
     """
 
     group: slice
@@ -89,7 +89,7 @@ class Rewrite:
             threads = self.limits.threads
             how = f"suffix arrays are merged on {threads} thread{'s' if threads > 1 else ''}"
         else:
-            how = "suffixes are sorted anew"
+            how = "suffixes are sorted again"
         documents = "document" if self.n_removed == 1 else "documents"
         without = f" without {self.n_removed:,} removed {documents}" if self.n_removed else ""
         sentences = ", sentences are found" if self.finds_sentences else ""
@@ -97,7 +97,7 @@ class Rewrite:
 
 
 def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
-    """What a complete compaction of a corpus rewrites."""
+    """Return the rewrites of a complete compaction of a corpus."""
     kept = [view.kept(i) for i in range(len(view.segments))]
     removed = [len(view.removed(i)) for i in range(len(kept))]
     sizes = [Part(segment, numbers).n_symbols for segment, numbers in zip(view.segments, kept, strict=True)]
@@ -114,14 +114,14 @@ def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What a rewrite has made elsewhere: a segment's file, finished, to be taken in."""
+    """The result of a rewrite in another process: a finished segment file, to be added."""
 
     directory: Directory
     name: str
     summary: SegmentSummary
 
 
-# Has others do all rewrites: what they have made, in the same order. None where no document is left.
+# Runs all rewrites elsewhere and returns their results in order; None for one without remaining documents.
 Elsewhere = Callable[[Sequence[Rewrite]], Sequence[Rewritten | None]]
 
 
@@ -132,14 +132,14 @@ def compacted(
     limits: Limits,
     elsewhere: Elsewhere | None = None,
 ) -> CorpusEntry:
-    """The corpus with all that fits merged into segments, without removed documents."""
+    """Return the corpus with as few segments as fit, without removed documents."""
     return _Compaction(store, transaction, entry, limits).complete(elsewhere)
 
 
 def rewrite(
     store: Store, entry: CorpusEntry, one: Rewrite, directory: Directory, name: str
 ) -> Rewritten | None:
-    """Do one rewrite of a corpus, into a file of another directory. None where no document is left."""
+    """Do one rewrite of a corpus, into a file of another directory. Returns None if no document remains."""
     parts = _parts(CorpusView(store, entry), one.group)
     if not any(len(part.numbers) for part in parts):
         return None
@@ -156,9 +156,9 @@ def joined(
     limits: Limits,
     on_symbols: Callable[[int, int], None],
 ) -> list[SegmentEntry]:
-    """The segments that one load has sorted, merged as far as `policy.joined_loads` says.
+    """Return the segments that one load has sorted, merged according to `policy.joined_loads`.
 
-    They may be new. `on_symbols` is called with the numbers of merged symbols and of all in this round.
+    They may be uncommitted. `on_symbols` is called with the merged symbols and the total of this round.
     """
     left = list(entries)
     while groups := joined_loads([_size(entry) for entry in left], limits.most):
@@ -173,10 +173,10 @@ def joined(
 
 
 def tidied(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
-    """The corpus as the tiered policy would have it, after a commit's worth of new segments or removals.
+    """Apply the tiered policy to the corpus, after a commit added segments or removed documents.
 
-    Part of that commit: its files need not be committed yet. Amortized cost: O(log n) times that of writing a
-    token.
+    Part of that commit: its files need not be committed yet. Amortized cost: O(log n) times that of writing
+    a token.
     """
     return _Compaction(store, transaction, entry, limits).tidy()
 
@@ -191,13 +191,13 @@ class _Compaction:
         self._limits = limits
 
     def complete(self, elsewhere: Elsewhere | None = None) -> CorpusEntry:
-        """Everything rewritten that is worth it."""
+        """Rewrite everything that is worth rewriting, and return the corpus."""
         found = rewrites(CorpusView(self._store, self._entry), self._limits)
         made = [None] * len(found) if elsewhere is None else elsewhere(found)
         total, done = sum(sum(one.n_symbols) for one in found), 0
         for one, other in reversed(list(zip(found, made, strict=True))):
             size = sum(one.n_symbols)
-            # In units of this group, so that kernels refine what is told of it.
+            # In units of this group, so that kernels refine the reported progress.
             interrupts.step(done / max(size, 1), total / max(size, 1))
             self._merge_added(one.group, _beyond(done, total, interrupts.step), other)
             done += size
@@ -205,14 +205,14 @@ class _Compaction:
         return self._entry
 
     def tidy(self) -> CorpusEntry:
-        """What the policy asks for, until it asks for nothing."""
+        """Apply the policy until it has nothing left to merge, and return the corpus."""
         while True:
             group = next_merge([_size(entry) for entry in self._entry.added], self._limits.most)
             if group is None:
                 break
             self._merge_added(group)
         while True:
-            # Their documents stand in any order, so they are sorted anew.
+            # Their documents are in any order, so they are sorted again.
             most = min(self._limits.most, self._limits.most_sorted)
             group = next_merge([_size(entry) for entry in self._entry.subtracted], most)
             if group is None:
@@ -230,7 +230,7 @@ class _Compaction:
         on_rows: Callable[[int], None] | None = None,
         made: Rewritten | None = None,
     ) -> None:
-        """Put one segment in the place of neighbours, without the documents that were removed from them."""
+        """Replace neighbouring segments by one, without the documents that were removed from them."""
         added = self._entry.added
         view = CorpusView(self._store, self._entry)
         parts = _parts(view, group)
@@ -252,7 +252,7 @@ class _Compaction:
         )
 
     def _without(self, entries: Sequence[SegmentEntry], dropped: NDArray[np.int64]) -> list[SegmentEntry]:
-        """The subtracted segments without documents that are no longer there to be subtracted from."""
+        """Return the subtracted segments without documents that are no longer present in added ones."""
         left = []
         for entry in entries:
             segment = open_segment(self._store, entry)
@@ -277,7 +277,7 @@ class _Compaction:
         self._entry = replace(self._entry, segments=(*self._entry.added, *left))
 
     def _one_vocabulary(self, first_file: int) -> TokenizerEntry:
-        """The tokenizer with its vocabulary files from that one on joined."""
+        """Return the tokenizer with its vocabulary files from `first_file` on joined into one."""
         before = self._entry.tokenizer
         if len(before.vocabulary) - first_file < 2:
             return before
@@ -293,7 +293,7 @@ class _Compaction:
 
 
 def segment_entry(transaction: Transaction, name: str, summary: SegmentSummary, sign: int) -> SegmentEntry:
-    """The catalog's entry of a segment that was just written to the file `name`."""
+    """Return the catalog entry of a segment that was just written to the file `name`."""
     return SegmentEntry(
         file=FileRef(name, summary.file.size, summary.file.crc),
         sign=sign,
@@ -311,7 +311,7 @@ def merged_segment(
     marker: Marker | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> SegmentEntry:
-    """Write one segment of others; `on_rows` is called with the number of rows merged so far.
+    """Merge segments into a new one; `on_rows` is called with the number of rows merged so far.
 
     `marker` finds the sentences that segments lack.
     """
@@ -329,7 +329,7 @@ def merged_segment(
 
 
 def marker_of(store: Store, entry: CorpusEntry) -> Marker | None:
-    """What finds the sentences of a corpus's documents in their texts; None where it keeps none."""
+    """Return the marker that finds sentences in documents' texts; None if the corpus does not store them."""
     if not entry.wants_sentences:
         return None
 
@@ -352,17 +352,17 @@ def _means(
     on_rows: Callable[[int], None] | None = None,
 ) -> Means:
     sizes = [part.n_symbols for part in parts]
-    threads = limits.threads if sum(sizes) > FLOOR else 1  # starting one takes as long as merging so few
+    threads = limits.threads if sum(sizes) > FLOOR else 1  # fewer take no longer than starting a thread
     return Means(is_merged(sizes, limits), threads, on_rows, marker, limits.most_held)
 
 
 def _parts(view: CorpusView, group: slice) -> list[Part]:
-    """What is left of neighbouring segments."""
+    """Return the remaining documents of neighbouring segments."""
     return [Part(view.segments[i], view.kept(i)) for i in range(*group.indices(len(view.segments)))]
 
 
 def _beyond(done: int, total: int, report: Callable[[int, int], None]) -> Callable[[int], None]:
-    """Reports what is done beyond so much."""
+    """Return a callback that reports progress on top of `done`."""
     return lambda n: report(done + n, total)
 
 

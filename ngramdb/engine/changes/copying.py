@@ -1,6 +1,6 @@
-"""Some documents of a corpus as a corpus of their own: CREATE CORPUS … AS (DOCS …).
+"""Copy some documents of a corpus to a new corpus: CREATE CORPUS … AS (DOCS …).
 
-Tokens, texts and metadata are carried over as they are, and so are the documents' ids; tokenizer and
+Tokens, texts, metadata and the documents' ids are copied unchanged; tokenizer and
 vocabulary are shared. No segment of the new corpus is larger than one that its documents came from, or than
 the policy makes it.
 """
@@ -31,17 +31,17 @@ def copy_documents(
     documents: Sequence[tuple[Segment, Docs]],
     options: WriteOptions,
 ) -> ChangeOutcome:
-    """Commit a corpus `name` with documents of `source`, of each segment those with these local numbers.
+    """Commit a corpus `name` with documents of `source`, those with these local numbers in each segment.
 
     Raises
     ------
     Interrupted
-        asked to stop; everything is as it was
+        the work was interrupted; nothing has changed
     CorruptionError
-        a file that would have been copied is damaged; everything is as it was
+        a file that would have been copied is damaged; nothing has changed
 
-    Cost: as that of compacting these documents: 5 ns a token of a segment of which most are copied, up to
-    80 ns a copied token, and what texts and metadata take. Memory as there.
+    Cost: as for compacting these documents: 5 ns per token of a segment of which most are copied, up to
+    80 ns per copied token, plus texts and metadata. Memory: the same.
     """
     made = replace(source, name=name, id=uuid.uuid4().hex, segments=(), audits=(), statistics=None, loads=())
     change = Change(store, transaction, made, f"create corpus {name} of {source.name}", options)

@@ -32,12 +32,12 @@ class WrittenRemoval:
 
     @property
     def n_documents(self) -> int:
-        """How many documents are removed."""
+        """Number of removed documents."""
         return sum(one.n_documents for one in self.segments)
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens these have."""
+        """Number of their tokens."""
         return sum(one.n_tokens for one in self.segments)
 
 
@@ -73,7 +73,7 @@ def write_removal(
 
 
 def _groups(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:
-    """The parts, cut so that each group has at most `segment_tokens` symbols, or one document."""
+    """Yield the parts, split into groups of at most `segment_tokens` symbols, or of one document."""
     group: list[Part] = []
     room = segment_tokens
     for part in parts:
@@ -94,12 +94,12 @@ def _groups(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:
         yield group
 
 
-# ---- Going back to an earlier version of a corpus: a new version whose corpus is as it was then.
+# ---- Restoring an earlier version of a corpus: a new version whose corpus is as it was then.
 
 
 @dataclass(frozen=True)
 class RestoreOutcome:
-    """What a restoration did: documents before; documents and tokens after, and the version that has them."""
+    """The outcome of a restoration: documents before; documents and tokens after, and the new version."""
 
     documents_before: int
     documents: int
@@ -108,9 +108,9 @@ class RestoreOutcome:
 
 
 def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float = 0.0) -> RestoreOutcome:
-    """Make a corpus what it was in an earlier version, also one that has been dropped since.
+    """Restore a corpus to an earlier version, even if it has been dropped since.
 
-    Other corpora stay.
+    Other corpora stay unchanged.
 
     Ids of documents and tokens are never assigned twice: `next_doc_id` and the vocabulary stay as they are,
     or were before a drop. Audit records stay, too.
@@ -118,20 +118,20 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
     Raises
     ------
     BindError
-        the version is not kept, had no such corpus, or the name is another corpus's by now
+        the version is not kept, it lacks the corpus, or another corpus has the name now
     LockedError
-        another writer is at work
+        another writer holds the lock
 
     Cost: one manifest, and those since a drop; no file of the corpus is touched.
     """
     with store.begin(lock_timeout_s) as transaction:
         then = store.version(version).corpora.get(name)
         if then is None:
-            raise BindError(f"there was no corpus {name!r} in version {version}")
+            raise BindError(f"no corpus {name!r} in version {version}")
         now = transaction.manifest.corpora.get(name)
         if now is not None and now.id != then.id:
             raise BindError(
-                f"the corpus {name} of version {version} was dropped, and {name} is another one since: drop "
+                f"the corpus {name} of version {version} was dropped, and {name} is a new corpus now: drop "
                 "that one, too, then restore the earlier one"
             )
         last = last_seen(store, then) if now is None else now

@@ -1,8 +1,8 @@
-"""The documents of a load as token ids: what becomes of each batch before it enters a segment.
+"""Encoding the documents of a load as token ids, batch by batch, before they enter a segment.
 
-Documents come with text or with ids of their own. Ids of text may come a faster way than the tokenizer's own
-(`tokenizers.base.Encoder`); where that is found to have given other ids, documents that are in segments
-already are taken out of them again (`documents_of`) and encoded anew: their texts are all there, stored or
+Documents come with text, or with ids already. Text may be encoded by a faster way than the tokenizer's own
+(`tokenizers.base.Encoder`); if that turns out to have produced wrong ids, documents that are in segments
+already are read back from them (`documents_of`) and encoded again: their texts are all there, stored or
 spelled by their ids.
 """
 
@@ -23,7 +23,7 @@ from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Encoder, Flags, Ids, Offsets, Tokenizer, as_ids
 from ngramdb.tokenizers.sentences import sentence_starts
 
-# Documents that are taken out of a segment at a time.
+# Documents that are read back from a segment at a time.
 CHUNK_DOCUMENTS = 1024
 
 
@@ -31,8 +31,8 @@ CHUNK_DOCUMENTS = 1024
 class Encoded:
     """A batch as a segment takes it: document k has ids[offsets[k]:offsets[k + 1]].
 
-    `stored` is each text that its ids don't give back; `sentences` says which tokens begin a sentence, (m,)
-    bool, None where that is not known.
+    `stored` is each text that its ids do not spell; `sentences` marks the tokens that begin a sentence, (m,)
+    bool, None if unknown.
     """
 
     documents: list[Document]
@@ -48,10 +48,10 @@ class BatchEncoder:
 
     Parameters
     ----------
-    limits : documents beyond them are refused
-    skipped : records documents that cannot be loaded; without it the first of them ends the load
-    fast : whether ids may come a faster way than the tokenizer's own
-    sentences : whether to find where sentences begin
+    limits : larger documents are rejected
+    skipped : records documents that cannot be loaded; without it the first one ends the load
+    fast : allow a faster encoder than the tokenizer's own
+    sentences : find where sentences begin
     """
 
     def __init__(
@@ -71,25 +71,25 @@ class BatchEncoder:
 
     @property
     def note(self) -> str | None:
-        """A note for people on how ids were made."""
+        """A note for the user on how ids were made."""
         return self._note or self._encoder.note
 
     @property
     def in_doubt(self) -> bool:
-        """Whether batches before the last one may have wrong ids, and must be encoded anew."""
+        """True if batches before the last one may have wrong ids, and must be encoded again."""
         return self._encoder.in_doubt
 
     def make_certain(self) -> None:
-        """Take no faster way from here on; nothing is in doubt any more."""
+        """Use no faster encoder from here on; nothing is in doubt any more."""
         self._note = self.note
         self._encoder = self._tokenizer.encoder(fast=False)
 
     def end(self) -> None:
-        """No batch is left to be encoded, as far as is known."""
+        """Note that no batch is left to encode, as far as is known."""
         self._encoder.end()
 
     def encode(self, batch: Batch) -> Encoded | None:
-        """The batch without documents that are skipped; None where none is left.
+        """Encode the batch without skipped documents; None if none remains.
 
         Raises LoadError, or ResourceError for one beyond the limits, naming the document, unless it is
         skipped.
@@ -105,14 +105,14 @@ class BatchEncoder:
         return encoded if smaller is kept else self._encoded(smaller)
 
     def _small_enough(self, batch: Batch, n_tokens: list[int]) -> Batch:
-        """The batch without documents that the memory limit has no room for; the same one where it has.
+        """Return the batch without documents too large for the memory limit; the same object if all fit.
 
         Raises ResourceError at the first one, unless documents are skipped.
         """
         limits = self._limits
         if limits.n_bytes is None or limits.n_tokens is None:
             return batch
-        # As a rule there is room for all together: a token that is given has a byte at least.
+        # Usually all fit together: each token of a document with ids takes at least one byte.
         given = batch.n_bytes if batch.has_ids else sum(n_tokens)
         if batch.n_bytes <= limits.n_bytes and given <= limits.n_tokens:
             return batch
@@ -130,7 +130,7 @@ class BatchEncoder:
         return batch if len(kept) == len(batch.documents) else replace(batch, documents=kept)
 
     def _tokenized(self, batch: Batch) -> Encoded:
-        """The batch encoded, without documents that are skipped since they cannot be tokenized."""
+        """Encode the batch, skipping documents that cannot be tokenized."""
         try:
             return self._encoded(batch)
         except ResourceError:
@@ -140,7 +140,7 @@ class BatchEncoder:
         return self._encoded(sound)
 
     def _sound(self, batch: Batch) -> Iterator[Document]:
-        """The documents that the tokenizer takes. Raises LoadError at the first other one, or skips them."""
+        """Yield the documents that the tokenizer accepts. Others are skipped or raise LoadError."""
         for document in batch.documents:
             try:
                 self._tokenizer.encode_batch([document.text or b""])
@@ -182,11 +182,11 @@ class BatchEncoder:
 def documents_of(
     segment: Segment, tokenizer: Tokenizer, came_as_ids: Sequence[tuple[int, int]]
 ) -> Iterator[Document]:
-    """The documents of a segment as they were before they were encoded.
+    """Yield the documents of a segment as they were before they were encoded.
 
-    Of a document with an id in one of the half-open ranges `came_as_ids`, its ids are kept.
+    A document with an id in one of the half-open ranges `came_as_ids` keeps its token ids.
 
-    Raises CorruptionError when the segment's file is damaged.
+    Raises CorruptionError if the segment's file is damaged.
     """
     segment.verify_metadata()
     for start in range(0, segment.n_documents, CHUNK_DOCUMENTS):

@@ -1,7 +1,7 @@
-"""Finding documents by their content: which documents of some segments are those of others.
+"""Finding documents by their content: the documents of some segments that equal those of others.
 
-Two documents are equal when they have the same tokens, for those are what is counted. Among several that are,
-one with the same text and metadata is preferred, and then one with the same text.
+Two documents are equal if they have the same tokens, because tokens are counted. Among several equal ones,
+one with the same text and metadata is preferred, then one with the same text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Matches:
-    """Documents that equal wanted ones, per segment, and those wanted that nothing was left for."""
+    """Documents that equal wanted ones, per segment, and the wanted ones that are left unmatched."""
 
     found: list[Docs]
     missing: list[Listed]
@@ -43,14 +43,14 @@ class Matches:
 
 
 def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches:
-    """For each wanted document one of the rest with the same tokens, no document twice.
+    """Match each wanted document with one of the rest that has the same tokens, no document twice.
 
-    Where both have the very document (its id, in two versions of a corpus), it is that one; else one with the
-    same text and metadata, else one with the same text, else any: always the first in order that is not yet
-    taken. So how documents are spread over segments makes no difference.
+    If both have the very same document (same id, in two versions of a corpus), it is that one; else one with
+    the same text and metadata, else one with the same text, else any: always the first in order that is not
+    yet taken. So the result does not depend on the distribution of documents over segments.
 
-    Cost: some 20 µs a wanted document and segment of the rest, whatever the rest's size; where more documents
-    have the same tokens than are wanted, also some 20 µs for each of those. Much less for the very documents.
+    Cost: about 20 µs per wanted document and segment of the rest, whatever the rest's size; if more documents
+    have the same tokens than are wanted, another 20 µs for each of those. Much less for the same ids.
     """
     taken = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
     kept = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
@@ -63,7 +63,7 @@ def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches
 
 
 def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
-    """The documents of a segment with exactly these tokens: (k,) uint32, ascending."""
+    """Return the documents of a segment with exactly these tokens: (k,) uint32, ascending."""
     if not len(ids):
         every = np.arange(segment.n_documents, dtype=np.uint32)
         return np.flatnonzero(segment.lengths(every) == 0).astype(np.uint32)
@@ -77,7 +77,7 @@ def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
 def _same_ids(
     rest: Sequence[Listed], kept: Sequence[NDArray[np.bool_]], taken: Sequence[NDArray[np.bool_]], one: Listed
 ) -> Listed:
-    """Take documents of the same corpus and id; returns the wanted ones that are left."""
+    """Take documents of the same corpus and id; return the wanted ones that are left."""
     left = one.numbers
     for k, listed in enumerate(rest):
         if listed.corpus != one.corpus or not len(left):
@@ -101,7 +101,7 @@ def _have_same_tokens(a: Segment, in_a: Docs, b: Segment, in_b: Docs) -> list[bo
     return found
 
 
-# A document: which of several segments it is in, and its number there.
+# A document: the index of its segment, and its number there.
 _Place = tuple[int, int]
 # Digests of its text and of its metadata.
 _Content = tuple[bytes, bytes]
@@ -113,7 +113,7 @@ def _same_content(
     taken: Sequence[NDArray[np.bool_]],
     wanted: Sequence[Listed],
 ) -> list[Listed]:
-    """Take documents with the same tokens; returns the wanted ones that there is nothing left for."""
+    """Take documents with the same tokens; return the wanted ones without a match."""
     copies: defaultdict[bytes, list[_Place]] = defaultdict(list)
     for k, one in enumerate(wanted):
         for number in one.numbers.tolist():
@@ -141,10 +141,10 @@ def _same_content(
 def _best(
     free: Sequence[_Place], rest: Sequence[Listed], places: Sequence[_Place], wanted: Sequence[Listed]
 ) -> Iterator[_Place]:
-    """Of the free documents as many as there are wanted ones, each as like one of those as there is."""
+    """Yield as many free documents as are wanted, the most similar ones first."""
     asked = list(_contents(places, wanted))
     offered: Iterable[tuple[_Place, _Content]] = zip(free, _contents(free, rest), strict=True)
-    for n_parts in (2, 1, 0):  # text and metadata, the text, nothing but the tokens
+    for n_parts in (2, 1, 0):  # text and metadata, the text, only the tokens
         open_asked = Counter(content[:n_parts] for content in asked)
         n_open, left = len(asked), []
         for place, content in offered:
@@ -152,7 +152,7 @@ def _best(
                 open_asked[content[:n_parts]] -= 1
                 n_open -= 1
                 yield place
-                if not n_open:  # those after it are not even read
+                if not n_open:  # the remaining ones are not even read
                     return
             else:
                 left.append((place, content))
@@ -162,7 +162,7 @@ def _best(
 def _without_matched(
     asked: Sequence[_Content], n_open: Counter[tuple[bytes, ...]], n_parts: int
 ) -> list[_Content]:
-    """Those of the contents that nothing was found for, so many of each kind."""
+    """Return the contents that are still unmatched, with their multiplicities."""
     left, n_kept = [], Counter[tuple[bytes, ...]]()
     for content in asked:
         kind = content[:n_parts]
@@ -173,14 +173,14 @@ def _without_matched(
 
 
 def _contents(places: Sequence[_Place], listed: Sequence[Listed]) -> Iterator[_Content]:
-    """Digests of the documents' texts and of their metadata; places ascend within a segment."""
+    """Yield digests of the documents' texts and of their metadata; places ascend within a segment."""
     rows: dict[int, Iterator[dict[str, Any]]] = {}
     for k, number in places:
         segment = listed[k].segment
         if k not in rows:
             rows[k] = segment.metadata.rows([i for other, i in places if other == k])
         interrupts.check()
-        # What is not stored follows from the tokens, which are the same.
+        # A text that is not stored follows from the tokens, which are the same.
         text = segment.stored_text(number)
         metadata = json.dumps(next(rows[k]), sort_keys=True)
         yield b"" if text is None else _digest(text), _digest(metadata.encode("utf-8", "surrogatepass"))

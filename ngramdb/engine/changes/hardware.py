@@ -1,4 +1,4 @@
-"""What this machine has."""
+"""Memory and page sizes of this machine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import lru_cache
 
 from ngramdb.errors import ResourceError
 
-# What a container may use, in control groups of version 2 and 1; "max" or a huge number where it is not
-# limited.
+# Memory limit of a container, in control groups of version 2 and 1; "max" or a huge number if
+# unlimited.
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _LARGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 @lru_cache(maxsize=1)
 def memory_bytes() -> int | None:
-    """How much memory this process may have: the machine's or its container's; None where that is unknown."""
+    """Return the memory limit of this process: the machine's or its container's; None if unknown."""
     found = []
     with contextlib.suppress(AttributeError, OSError, ValueError):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -31,37 +31,37 @@ def memory_bytes() -> int | None:
 
 @lru_cache(maxsize=1)
 def has_large_pages() -> bool:
-    """Whether large arrays are in pages of megabytes, which numpy asks for: on Linux, unless turned off."""
+    """Return True if large arrays get huge pages, which numpy requests: on Linux, unless turned off."""
     with contextlib.suppress(OSError, ValueError), open(_LARGE_PAGES) as file:
         return "[never]" not in file.read()
     return False
 
 
-# ---- How much memory building segments may take, and the error when memory runs out.
+# ---- Memory that building segments may use, and the error if memory runs out.
 
 
-# Building a segment peaks at 7 bytes a token (16-bit ids; 11 for 32-bit ones); texts and metadata on their
-# way come on top, and allocators keep some of what is given back.
+# Building a segment peaks at 7 bytes per token (16-bit ids; 11 for 32-bit ones); texts and metadata on their
+# way are added to that, and allocators keep some of what is freed.
 BYTES_PER_TOKEN = 16
-# Libraries, batches that are read and tokenized ahead.
+# Libraries, and batches that are read and tokenized ahead.
 BASE_BYTES = 1 << 27
 # A document while it is read and tokenized: its line, the text that is parsed from it, their bytes, and the
-# same of the documents that are read ahead. Its tokens come on top.
+# same for the documents that are read ahead. Its tokens are added to that.
 BYTES_PER_TEXT_BYTE = 8
 # Below this a load would make thousands of files.
 MIN_SEGMENT_TOKENS = 1024
 
 
 def bounded(segment_tokens: int, threads: int, memory_limit: int, others: int = 0) -> tuple[int, int]:
-    """Tokens of a segment, and segments built at a time, within a limit in bytes (0: none).
+    """Return tokens per segment, and segments built at a time, within a limit in bytes (0: none).
 
-    `others` are the bytes that a load takes besides, for its tokenizer. Fewer threads come before smaller
-    segments, since those make every question slower.
+    `others` are the bytes that a load needs for its tokenizer. Threads are reduced before segments, because
+    small segments make every query slower.
 
     Raises
     ------
     ResourceError
-        the limit has no room for the smallest segment
+        the limit is too small for the smallest segment
     """
     if not memory_limit:
         return segment_tokens, threads
@@ -81,7 +81,7 @@ def bounded(segment_tokens: int, threads: int, memory_limit: int, others: int = 
 
 @dataclass(frozen=True)
 class DocumentLimits:
-    """The largest document that a memory limit has room for, in bytes of text and in tokens; None: any."""
+    """The largest document that fits a memory limit, in bytes of text and in tokens; None: any."""
 
     memory_limit: int
     n_bytes: int | None = None
@@ -89,9 +89,9 @@ class DocumentLimits:
 
     @classmethod
     def of(cls, memory_limit: int, threads: int = 1, others: int = 0) -> DocumentLimits:
-        """What a limit in bytes (0: none) leaves for a document, with so many segments being built.
+        """Return the limits of a document for a memory limit in bytes (0: none) and this many threads.
 
-        `others` are the bytes that a load takes for its tokenizer.
+        `others` are the bytes that a load needs for its tokenizer.
         """
         if not memory_limit:
             return cls(0)
@@ -103,20 +103,20 @@ class DocumentLimits:
         )
 
     def refusal(self, n_bytes: int, n_tokens: int) -> str | None:
-        """Why a document of this size is refused; None when there is room for it."""
+        """Return the reason for rejecting a document of this size; None if it fits."""
         for found, most, unit in ((n_bytes, self.n_bytes, "bytes"), (n_tokens, self.n_tokens, "tokens")):
             if most is not None and found > most:
                 return f"a document of {found:,} {unit}, and {self.said(most, unit)}"
         return None
 
     def said(self, most: int, unit: str) -> str:
-        """How many units are the most, and what to do."""
+        """Describe the limit in these units, and what to do."""
         return f"memory_limit = {self.memory_limit:,} has room for {most:,} {unit}; raise it"
 
 
 @contextmanager
 def memory_errors(doing: str, segment_tokens: int) -> Iterator[None]:
-    """Raise a MemoryError of the block as a ResourceError that says what to do."""
+    """Convert a MemoryError in the block to a ResourceError with advice."""
     try:
         yield
     except MemoryError as error:

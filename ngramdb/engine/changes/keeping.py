@@ -1,4 +1,4 @@
-"""Versions that are kept by name, and letting them go."""
+"""Keeping versions by name, and dropping those names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument
 
-#: Characters in the name of a version, at most.
+#: Most characters in the name of a version.
 MAX_NAME_LENGTH = 100
 
 
@@ -16,22 +16,22 @@ def keep_version(store: Store, name: str, number: int | None, lock_timeout_s: fl
     """Keep a version, the newest one if `number` is None, under a name, until the name is dropped.
 
     The next version's manifest repeats that of the kept one, and so does each later one: its files belong
-    to all of them. If the version has that name already, nothing is committed.
+    to all of them. If the version already has that name, nothing is committed.
 
     Returns
     -------
-    The number of the version that is kept, and that of the version from which on it is.
+    The number of the kept version, and that of the first version that keeps it.
 
     Raises
     ------
     BindError
-        the version is not kept any longer, or another one has the name
+        the version is no longer kept, or another one has the name
     InvalidArgument
         the name is empty, too long, or a number
     LockedError
-        another writer is at work
+        another writer holds the lock
 
-    Cost: one manifest. Each later manifest is larger by the size of the kept one: some kilobytes.
+    Cost: one manifest. Each later manifest grows by the size of the kept one: a few kilobytes.
     """
     check_version_name(name)
     with store.begin(lock_timeout_s) as transaction:
@@ -70,10 +70,10 @@ def last_seen(store: Store, then: CorpusEntry) -> CorpusEntry:
 
 
 def drop_version(store: Store, name: str, lock_timeout_s: float = 0.0) -> tuple[int, int]:
-    """Drop a version's name: the version itself goes if `keep_versions` does not keep it.
+    """Drop a version's name: the version itself is removed unless `keep_versions` still keeps it.
 
-    Returns the number of the version that had the name, and that of the version from which on it has not.
-    Raises BindError if no version has that name, LockedError if another writer is at work.
+    Returns the number of the version that had the name, and that of the first version without it.
+    Raises BindError if no version has that name, LockedError if another writer holds the lock.
     """
     with store.begin(lock_timeout_s) as transaction:
         newest = transaction.manifest
@@ -84,15 +84,15 @@ def drop_version(store: Store, name: str, lock_timeout_s: float = 0.0) -> tuple[
 
 
 def check_version_name(name: str) -> None:
-    """Raise InvalidArgument for what cannot be the name of a version."""
+    """Raise InvalidArgument unless this is a valid name for a version."""
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidArgument(
             f"the name of a version has 1 to {MAX_NAME_LENGTH} printable characters, not {name!r:.120}"
         )
     if name.isdecimal():
-        raise InvalidArgument(f"{name!r} would be taken for the version of that number; choose another name")
+        raise InvalidArgument(f"{name!r} would be read as a version number; choose another name")
 
 
 def _alone(version: Manifest) -> Manifest:
-    """The version without those that it keeps itself."""
+    """Return the version without the versions that it keeps by name."""
     return Manifest(version.version, version.created, version.action, version.corpora, version.by)

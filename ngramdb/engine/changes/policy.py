@@ -1,18 +1,18 @@
-"""When segments are merged, and how: pure functions over their sizes, which can be tested without a file.
+"""When and how segments are merged: pure functions of their sizes, testable without a file.
 
-Suffixes are sorted at a size that suits sorting (`sort_tokens`) and merged to a size that suits questions
-(`segment_tokens`): a question costs about as much for each segment, whatever its size. A load merges what it
-has sorted before it commits (`joined_loads`). After each commit there are three rules, since small segments
-cost answers and large ones cost work. *Tiny* ones (up to FLOOR symbols together) wait until there are FAN_IN
-of them, so that most commits of a document merge nothing. *Small* ones (up to SMALL symbols together) are
-merged from the newest back whenever what has gathered is at least a RATIO-th of the one before, so that sizes
-fall by that factor and only a few are left. *Larger* ones wait until FAN_IN of one tier are side by side;
-tiers grow by the same factor. Only neighbours in the order of documents' ids are merged: ids of two segments
-never interleave.
+Suffixes are sorted at a size that suits sorting (`sort_tokens`) and merged to a size that suits queries
+(`segment_tokens`): a query costs about the same for each segment, whatever its size. A load merges what it
+has sorted before it commits (`joined_loads`). After each commit three rules apply, because small segments
+slow down queries and large ones are expensive to rewrite. *Tiny* ones (up to FLOOR symbols together) wait
+until there are FAN_IN of them, so that most commits of a document merge nothing. *Small* ones (up to SMALL
+symbols together) are merged from the newest back whenever their total is at least a RATIO-th of the one
+before, so that sizes fall by that factor and only a few are left. *Larger* ones wait until FAN_IN of one tier
+are side by side; tiers grow by the same factor. Only neighbours in the order of documents' ids are merged:
+ids of two segments never interleave.
 
 The bound: each merge of a tier makes a segment of a higher one, so that after n tokens a token has been
 rewritten at most log4(n / SMALL) + 1 times among the larger segments, and RATIO + 1 times for each factor of
-two among the small ones; FAN_IN - 1 segments a tier are left, 3 log4(n / SMALL) + 3 in all. `joined_loads`
+two among the small ones; FAN_IN - 1 segments per tier are left, 3 log4(n / SMALL) + 3 in all. `joined_loads`
 rewrites a token once for each factor of MOST_AT_ONCE at most, COMPACT once.
 """
 
@@ -23,30 +23,30 @@ from dataclasses import dataclass
 
 # Symbols that are sorted and written in a millisecond: below, only the number of segments matters.
 FLOOR = 1 << 13
-# 4 leaves three to six segments of a thousand one-document commits; each token is then rewritten some ten
+# 4 leaves three to six segments after a thousand one-document commits; each token is then rewritten about ten
 # times.
 RATIO = 4
 # Symbols that are rewritten in a tenth of a second: the most that a small commit should wait for.
 SMALL = 1 << 20
 # 4 leaves up to 15 segments between a million tokens and four billion; a token is then rewritten six times,
-# some 50 ns each.
+# about 50 ns each.
 FAN_IN = 4
-# Segments whose rows are merged at a time: each has some kilobytes of rows ahead in the cache.
+# Segments whose rows are merged at a time: each has a few kilobytes of rows ahead in the cache.
 MOST_AT_ONCE = 64
-# Of more segments than this, with fewer symbols, sorting anew is faster: 50 ns a token against 70 for 64
-# segments of 20,000. Everywhere else it was slower, 60 to 150 against 30 to 120.
+# With more segments and fewer symbols than this, sorting again is faster: 50 ns per token against 70 for 64
+# segments of 20,000. In all other cases it was slower, 60 to 150 against 30 to 120.
 FEW = 16
 QUICKLY_SORTED = 1 << 22
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What merging keeps to.
+    """Limits of merging.
 
     most : symbols (tokens and separators) of a segment
-    most_sorted : symbols that are sorted, or filtered, at a time; the memory of that is proportional
-    threads : how many work at a time
-    most_held : bytes of texts that merging may copy into memory, where that makes it faster
+    most_sorted : symbols that are sorted, or filtered, at a time; memory is proportional to it
+    threads : number of worker threads
+    most_held : bytes of text that merging may copy into memory, if that is faster
     """
 
     most: int
@@ -56,11 +56,11 @@ class Limits:
 
 
 def is_merged(sizes: Sequence[int], limits: Limits) -> bool:
-    """Whether segments become one by merging their suffix arrays.
+    """Return True if segments become one by merging their suffix arrays.
 
-    Else suffixes are sorted anew, or the rows of one segment alone are filtered in memory. `sizes` are what
-    is left of each segment. Merging takes little memory, whatever the sizes; of one segment alone it filters
-    the rows as they pass by.
+    Otherwise suffixes are sorted again, or the rows of a single segment are filtered in memory. `sizes` are
+    the remaining symbols of each segment. Merging takes little memory, whatever the sizes; for a single
+    segment it filters the rows as they pass.
     """
     total = sum(sizes)
     if total > limits.most_sorted:
@@ -69,11 +69,11 @@ def is_merged(sizes: Sequence[int], limits: Limits) -> bool:
 
 
 def joined_loads(sizes: Sequence[int], most: int) -> list[slice]:
-    """Which of the segments that one load has sorted become one, each slice of them.
+    """Return slices of those segments, sorted by one load, that become one in this round.
 
-    To be asked again of what that leaves, until there are none.
-    Neighbours that fit one segment do, from the first on; of more than MOST_AT_ONCE, only so many before the
-    others that MOST_AT_ONCE are left.
+    Call it again with the resulting sizes until it returns no slices.
+    Neighbours that fit one segment are merged, starting with the first; if there are more than MOST_AT_ONCE,
+    only as many are merged first as leaves MOST_AT_ONCE.
     """
     groups: list[slice] = []
     start = 0
@@ -85,7 +85,7 @@ def joined_loads(sizes: Sequence[int], most: int) -> list[slice]:
 
 
 def _runs(group: slice) -> list[slice]:
-    """What is merged first of neighbours that become one: at most MOST_AT_ONCE at a time."""
+    """Return the first merges of neighbours that become one: at most MOST_AT_ONCE at a time."""
     at, stop = group.start, group.stop
     too_many = stop - at - MOST_AT_ONCE
     if too_many <= 0:
@@ -100,20 +100,20 @@ def _runs(group: slice) -> list[slice]:
 
 
 def next_merge(sizes: Sequence[int], most: int) -> slice | None:
-    """The neighbours to merge next, or None when all is well.
+    """Return the neighbours to merge next, or None if nothing is to be merged.
 
     Parameters
     ----------
     sizes : symbols (tokens and separators) of each segment, in order
-    most : symbols that a merged segment may have; segments above half of that are left alone
+    most : symbols that a merged segment may have; segments above half of that are not merged
     """
     return _small_tail(sizes, most) or _full_tier(sizes, most)
 
 
 def packed(sizes: Sequence[int], shrunk: Sequence[bool], most: int) -> list[slice]:
-    """What a complete compaction rewrites: neighbours packed together, and segments that lost documents.
+    """Return the groups that a complete compaction rewrites: packed neighbours, and shrunk segments.
 
-    `sizes` are what is left of each segment, `shrunk` which of them have lost documents.
+    `sizes` are the remaining symbols of each segment, `shrunk` which of them have lost documents.
     """
     groups: list[slice] = []
     start = 0
@@ -132,7 +132,7 @@ def packed(sizes: Sequence[int], shrunk: Sequence[bool], most: int) -> list[slic
 
 
 def _small_tail(sizes: Sequence[int], most: int) -> slice | None:
-    """Small segments at the end that are to become one."""
+    """Return the small segments at the end that are to become one."""
     limit = min(SMALL, most)
     total, start = 0, len(sizes)
     while start > 0:
@@ -147,7 +147,7 @@ def _small_tail(sizes: Sequence[int], most: int) -> slice | None:
 
 
 def _full_tier(sizes: Sequence[int], most: int) -> slice | None:
-    """The newest FAN_IN neighbours of one tier, if there are so many and they fit one segment."""
+    """Return the newest FAN_IN neighbours of one tier, if there are that many and they fit one segment."""
     # Tiny ones belong to `_small_tail`: with them, a large one would be rewritten for every few of them.
     tiers = [_tier(size) if FLOOR < size <= most // 2 else None for size in sizes]
     stop = len(sizes)
@@ -164,7 +164,7 @@ def _full_tier(sizes: Sequence[int], most: int) -> slice | None:
 
 
 def _fitting(sizes: Sequence[int], start: int, stop: int, most: int) -> slice | None:
-    """As many of the first neighbours as fit one segment; None for fewer than two."""
+    """Return as many of the first neighbours as fit one segment; None for fewer than two."""
     total, end = 0, start
     while end < stop and total + sizes[end] <= most:
         total += sizes[end]
@@ -173,7 +173,7 @@ def _fitting(sizes: Sequence[int], start: int, stop: int, most: int) -> slice | 
 
 
 def _tier(size: int) -> int:
-    """0 for small segments, one more for each factor of FAN_IN."""
+    """Return 0 for small segments, plus one for each factor of FAN_IN."""
     tier, bound = 0, SMALL
     while size > bound:
         bound *= FAN_IN
@@ -182,9 +182,9 @@ def _tier(size: int) -> int:
 
 
 def next_append_merge(sizes: Sequence[int]) -> int | None:
-    """For files that are only ever appended to each other: from which one on they become one; None for none.
+    """For append-only files: return the first of those to join, up to the last; None if none are joined.
 
-    At least FAN_IN become one. Sizes then fall by half, except for those that wait, so that a thousand files
+    At least FAN_IN are joined. Sizes then fall by half, except for those that wait, so that a thousand files
     leave about ten, and each byte is rewritten O(log n) times.
     """
     total, start = 0, len(sizes)

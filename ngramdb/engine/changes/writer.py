@@ -1,7 +1,7 @@
 """Loading documents into a corpus: tokenized in batches, built into segments on all cores, committed once.
 
-Three things go on at a time: the next batch is read, the present one is tokenized, and full segments are
-sorted and written by worker threads. At most one segment a thread is being built besides the one that fills
+Three tasks run at the same time: the next batch is read, the current one is tokenized, and worker threads
+sort and write full segments. At most one segment per thread is being built besides the one that fills
 up, so memory is bounded by the segment size and the number of threads, whatever the input's size.
 """
 
@@ -44,12 +44,12 @@ from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """How far a load is. `text_bytes` counts the documents' text; `segments` those that are written.
+    """The progress of a load. `text_bytes` counts the documents' text; `segments` the segments written.
 
-    For a load of files the documents come from the first `read_bytes` of `total_bytes`, counted as they are
-    stored (compressed); None for documents from elsewhere, and `total_bytes` also where a size is unknown, as
-    that of a pipe. When all is read, the last segments remain to be built, and then those of a large load to
-    be merged: `merged` is how much of that is done, from 0 to 1, None before.
+    For a load of files, the documents come from the first `read_bytes` of `total_bytes`, counted as
+    stored (compressed); None for documents from elsewhere, and `total_bytes` also if a size is unknown, such
+    as that of a pipe. After reading, the last segments remain to be built, and then those of a large load to
+    be merged: `merged` is the fraction of that work, from 0 to 1, None before.
     """
 
     documents: int
@@ -64,10 +64,10 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class LoadOutcome:
-    """What a load did.
+    """The result of a load.
 
-    `version` is the database's version that has the documents, `notes` what a person should know of how it
-    went.
+    `version` is the version of the database with the documents, `notes` what the user should know about
+    the load.
     """
 
     documents: int
@@ -92,26 +92,26 @@ def load_documents(
 ) -> LoadOutcome:
     """Add the documents to the corpus and commit: one commit, or none at all.
 
-    A segment is closed before it would hold more tokens than are sorted at a time; a longer document has one
-    for itself. In the end they are merged into as few as may be.
+    A segment is closed before it would hold more tokens than are sorted at a time; a longer document gets one
+    of its own. At the end they are merged into as few as possible.
 
     Parameters
     ----------
-    threads : segments that are built at a time; fewer and smaller ones where the change has a memory limit,
-        and larger documents are refused
+    threads : segments that are built at a time; fewer and smaller ones if the change has a memory limit,
+        and larger documents are rejected
     in_background : read the next batch in another thread while the present one is tokenized; not for
         iterators that are bound to the caller's thread
-    meter : how far the documents' files are read, for `progress`
-    skipped : records documents that cannot be tokenized, which are then left out; without it they end
+    meter : the read position in the documents' files, for `progress`
+    skipped : records documents that cannot be tokenized, which are then skipped; without it they end
         the load
-    fast_tokenizer : take ids from a faster library where they are those of the tokenizer (`tokenizers.fast`)
-    record : called before the commit of documents: how far the load of their files has come
-    keys : leaves documents out, or removes earlier ones, by the values of a field
+    fast_tokenizer : use ids from a faster library if they equal the tokenizer's (`tokenizers.fast`)
+    record : called before the commit of documents; returns the position of the load in its files
+    keys : skips documents, or removes earlier ones, by the values of a field
 
     Raises
     ------
     LoadError
-        a document that cannot be tokenized, or with metadata that cannot be stored; says which
+        a document that cannot be tokenized, or with metadata that cannot be stored; the message names it
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
     options = change.options
@@ -146,7 +146,7 @@ def load_documents(
 
 
 def _recorded(entry: CorpusEntry, record: LoadRecord) -> CorpusEntry:
-    """The corpus with a record in the place of an older one of the same paths."""
+    """Return the corpus with the record, which replaces an older one of the same paths."""
     others = (other for other in entry.loads if other.paths != record.paths)
     return replace(entry, loads=(*others, record))
 
@@ -154,8 +154,8 @@ def _recorded(entry: CorpusEntry, record: LoadRecord) -> CorpusEntry:
 class _Located:
     """Documents on their way into a segment.
 
-    An InvalidArgument in the block is the fault of the last one whose metadata were taken; it leaves as a
-    LoadError that names it.
+    An InvalidArgument in the block is attributed to the last document whose metadata were taken, and becomes
+    a LoadError that names it.
     """
 
     def __init__(self, documents: list[Document]) -> None:
@@ -163,9 +163,9 @@ class _Located:
         self._last = documents[0]
 
     def metadata(self) -> Iterator[Metadata]:
-        """Of each document its metadata.
+        """Yield the documents' metadata.
 
-        Of rows of the same columns that follow each other all at once; the number of those without any.
+        Consecutive rows with the same columns come together; so do documents without any, as their number.
         """
         for columns, documents in groupby(self._documents, key=_columns_of):
             if columns is not None:
@@ -188,7 +188,7 @@ class _Located:
             raise self._last.error(str(error)) from error
 
 
-# In the place of columns: no metadata.
+# In place of columns: no metadata.
 _NONE = cast("Columns", object())
 
 
@@ -226,7 +226,7 @@ class _Load:
         self._progress = progress
         self._meter = meter
         self._read_bytes: int | None = None
-        # Ranges of ids of the documents that came with token ids: those are not encoded again.
+        # Ranges of ids of the documents that came as token ids: those are not encoded again.
         self._came_as_ids: list[tuple[int, int]] = []
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, sort_tokens)
@@ -236,7 +236,7 @@ class _Load:
         self._cores = CoreBudget(threads)
 
     def run(self, ready: Iterator[Batch]) -> list[SegmentEntry]:
-        """Builds all segments; on any error the builds that run are stopped before it is passed on."""
+        """Build all segments; on an error, stop the running builds before raising it."""
         pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ngramdb-build")
         try:
             self._report()
@@ -258,7 +258,7 @@ class _Load:
         return self._built
 
     def joined(self, entries: list[SegmentEntry], limits: Limits) -> list[SegmentEntry]:
-        """The segments that were sorted, merged."""
+        """Return the sorted segments, merged."""
 
         def report(done: int, total: int) -> None:
             self._merged = done / max(total, 1)
@@ -267,12 +267,12 @@ class _Load:
         return joined(self._store, self._transaction, entries, limits, report)
 
     def changed_entry(self, entries: list[SegmentEntry]) -> CorpusEntry:
-        """The corpus with the new segments, its new words written."""
+        """Return the corpus with the new segments, and write its new words."""
         before = self._entry.tokenizer
         separator = self._entry.sentence_separator
         if separator is not None and self.tokenizer.kind != "tokens":
             # Models need its id to find it in their contexts, even if no document contains it.
-            # A word that the vocabulary has already keeps its id.
+            # A word that the vocabulary already has keeps its id.
             self.tokenizer.encode_batch([separator.encode()])
         content = self.tokenizer.vocabulary_since(before.n_vocabulary)
         vocabulary = before.vocabulary
@@ -301,7 +301,7 @@ class _Load:
         self._read_bytes = batch.read_bytes
 
     def _store_batch(self, encoded: Encoded, pool: ThreadPoolExecutor) -> None:
-        """Add documents to the present segment, and to the next ones when it is full."""
+        """Add documents to the current segment, and to the next ones when it is full."""
         ids, offsets, stored, sentences = encoded.ids, encoded.offsets, encoded.stored, encoded.sentences
         forms = [document.form for document in encoded.documents]
         start, n = 0, len(encoded.documents)
@@ -326,11 +326,11 @@ class _Load:
         self._text_bytes += encoded.n_bytes
 
     def _fitting(self, offsets: Offsets, start: int) -> int:
-        """The first document from `start` on that the present segment has no room for."""
+        """Return the first document from `start` on that does not fit the current segment."""
         builder = self._builder
         tokens = offsets[start:] - offsets[start]
         room = max(self._sort_tokens - builder.n_tokens, 0)
-        # A separator a document: so many short ones fill the kernel's range before the tokens do.
+        # One separator per document: many short ones fill the kernel's range before the tokens do.
         symbols = tokens + np.arange(len(tokens))
         symbol_room = MAX_SYMBOLS - builder.n_tokens - builder.n_documents
         fitting = min(
@@ -339,10 +339,10 @@ class _Load:
         return start + max(int(fitting), 1) - 1
 
     def _encode_anew(self, pool: ThreadPoolExecutor) -> None:
-        """Encode again, by a way beyond doubt, what this load has taken, from the segments that have it.
+        """Encode the documents of this load again with the tokenizer's own encoder, from their segments.
 
-        Rare, so that it need not be quick: the segments are finished first. Their files are not committed,
-        and go.
+        Rare, so it need not be fast: the segments are finished first. Their files are not committed,
+        and are removed.
         """
         self._encoding.make_certain()
         self._close_segment(pool)
@@ -365,7 +365,7 @@ class _Load:
             self._report()
 
     def _close_segment(self, pool: ThreadPoolExecutor) -> None:
-        """Hands the present segment to a worker; waits while as many as there are threads are being built."""
+        """Hand the current segment to a worker; wait while one segment per thread is being built."""
         builder = self._builder
         if builder.n_documents == 0:
             return
@@ -376,7 +376,7 @@ class _Load:
         self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._sort_tokens)
 
     def _close_last_segment(self, pool: ThreadPoolExecutor) -> None:
-        """As `_close_segment`; a single small one is built here, in less time than a worker starts."""
+        """As `_close_segment`; a single small one is built here, faster than starting a worker."""
         builder = self._builder
         if self._building or not 0 < builder.n_documents + builder.n_tokens <= FLOOR:
             self._close_segment(pool)

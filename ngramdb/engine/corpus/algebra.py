@@ -1,9 +1,9 @@
-"""Sums and differences of corpora, seen as one: `FROM pile + c4 - takedown`.
+"""Sums and differences of corpora, presented as one corpus: `FROM pile + c4 - takedown`.
 
-Counts of every segment are summed with their sign. For each document of a subtracted corpus, an equal
-document of the rest is left out where documents are listed. A net count below zero means that what is
-subtracted is not part of the rest: an error that names the n-gram, and that costs sums without a subtraction
-nothing.
+The counts of all segments are summed with their signs. For each document of a subtracted corpus, one equal
+document of the rest is left out of listings. A net count below zero means that the subtracted corpus is not
+part of the rest: this raises an error that names the n-gram. Sums without a subtraction pay nothing
+for the check.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from ngramdb._cext.corpus.index import Estimates, ManyNextTokens
     from ngramdb._cext.segment.segment_index import Offsets, TokenIds
 
-# Characters of a document that a message shows.
+# Characters of a document that a message quotes.
 SHOWN_CHARACTERS = 60
-#: Occurrences of a context whose next tokens are wanted however many there are: as `Index.dist` has it.
+#: A limit for `Index.dist` that wants the next tokens of a context however often it occurs.
 NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Term:
-    """A corpus of a sum: `sign` is 1 or -1; `version` is None for the present one."""
+    """One corpus of a sum: `sign` is 1 or -1; `version` is None for the current one."""
 
     sign: int
     view: CorpusView
@@ -54,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True)
 class SumEntry:
-    """What plans show of a sum."""
+    """The entry of a sum, as plans show it."""
 
     name: str
     segments: tuple[SegmentEntry, ...]
@@ -99,7 +99,7 @@ class AlgebraView:
 
     @cached_property
     def index(self) -> Index:
-        """Counts over all segments, each with its sign. Below zero they are errors."""
+        """Counts over all segments, each with its sign. Net counts below zero raise errors."""
         segments, signs = [], []
         for term in self._opened:
             segments += [segment.index for segment in (*term.added, *term.subtracted)]
@@ -112,7 +112,7 @@ class AlgebraView:
 
     @cached_property
     def n_documents(self) -> int:
-        """Documents that are listed."""
+        """Number of listed documents."""
         return sum(
             segment.n_documents - len(removed)
             for segment, removed in zip(self.segments, self._removed, strict=True)
@@ -124,27 +124,27 @@ class AlgebraView:
         return sum(term.sign * term.view.n_tokens for term in self.terms)
 
     def removed(self, i: int) -> Docs:
-        """Numbers of documents of segment i that do not count: removed, or equal to a subtracted one."""
+        """Return the numbers of segment i's documents that do not count: removed or subtracted."""
         return self._removed[i]
 
     def corpus_of(self, i: int) -> str:
-        """The corpus that segment i belongs to."""
+        """Return the corpus that segment i belongs to."""
         return self._names[i]
 
     def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
-        """Some of the documents that are listed, as a corpus of their own (`SliceView`)."""
+        """Return some of the listed documents as a corpus (`SliceView`)."""
         return slice_of(self, chosen, shown)
 
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
-        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        """Return True if the slice of these documents should answer (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
 
     def in_sentences(self) -> sentences.SentenceView:
-        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        """Return the sentences as a corpus, one document per sentence (`SentenceView`)."""
         return sentences.in_sentences(self)
 
     def forget_slices(self) -> None:
-        """Let go of the slices that are kept, which refer to it."""
+        """Release the cached slices, which refer to this view."""
         forget_slices(self)
 
     @cached_property
@@ -165,9 +165,9 @@ class AlgebraView:
         ]
 
     def lacking(self) -> str | None:
-        """What is to be said where a subtracted document is not among the rest; None where all are.
+        """Describe the first subtracted document that the rest lacks; None if there is none.
 
-        Cost: that of finding which documents are not listed, once.
+        Cost: finding the documents that are not listed, once.
         """
         if self._matches is None or not self._matches.missing:
             return None
@@ -175,13 +175,13 @@ class AlgebraView:
         text = self.tokenizer.decode(first.segment.document(int(first.numbers[0])))
         shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
         subtracted = " and ".join(term.label for term in self.terms if term.sign < 0)
-        return f'{subtracted} is no part of the rest, which lacks its document "{shown}"'
+        return f'{subtracted} is not part of the rest, which lacks its document "{shown}"'
 
     def check_difference(self) -> None:
-        """Raise ExecutionError when a subtracted document is not among the rest.
+        """Raise ExecutionError if a subtracted document is not part of the rest.
 
-        Single counts are refused where they are below zero; what goes by many counts at once, as language
-        models do, or by the occurrences in listed documents, asks this. Cost: that of `lacking`.
+        Single counts are rejected when they are below zero. Callers that use many counts at once, such as
+        language models, or the occurrences in listed documents, call this instead. Cost: that of `lacking`.
         """
         lacking = self.lacking()
         if lacking is not None:
@@ -189,7 +189,7 @@ class AlgebraView:
 
     @cached_property
     def _matches(self) -> Matches | None:
-        """Which documents of the rest the subtracted ones are; None where nothing is subtracted."""
+        """The documents of the rest that equal the subtracted ones; None if nothing is subtracted."""
         rest = [listed for term in self._opened if term.sign > 0 for listed in term.listed()]
         wanted = [listed for term in self._opened if term.sign < 0 for listed in term.listed()]
         return match_documents(rest, wanted) if wanted else None
@@ -205,7 +205,7 @@ class AlgebraView:
 
 @dataclass(frozen=True)
 class _Opened:
-    """A term's segments, in the ids of the common tokenizer."""
+    """The segments of a term, in the ids of the common tokenizer."""
 
     sign: int
     corpus: str
@@ -214,7 +214,7 @@ class _Opened:
     removed: list[Docs]
 
     def listed(self) -> list[Listed]:
-        """The documents that count in the corpus itself."""
+        """Return the documents that count in the corpus itself."""
         return [
             Listed(segment, np.delete(np.arange(segment.n_documents, dtype=np.uint32), removed), self.corpus)
             for segment, removed in zip(self.added, self.removed, strict=True)
@@ -222,7 +222,7 @@ class _Opened:
 
 
 class NetIndex(Index):
-    """An index whose answers must not be below zero. `corpus` names things in errors."""
+    """An index whose answers must not be below zero. Errors refer to `corpus`."""
 
     corpus: AlgebraView
 
@@ -286,14 +286,14 @@ class NetIndex(Index):
         wrong = (n_end < 0) | (context_count < 0)
         wrong[np.searchsorted(starts, below, side="right") - 1] = True
         for i in np.flatnonzero(wrong)[:1].tolist():
-            self.dist(list(flat[offsets[i] : offsets[i + 1]]), infgram, order)  # says what is wrong with it
+            self.dist(list(flat[offsets[i] : offsets[i + 1]]), infgram, order)  # raises the precise error
         return found
 
     def _refuse_step(self, ngram: Sequence[int], step: Sequence[Any]) -> NoReturn:
-        """Name what is below zero of an estimate: the tokens of its context that were used, and the last one.
+        """Raise for the part of an estimate that is below zero: its context, or that with the last token.
 
-        Where neither is, the n-gram occurs more often than its context: then something else that follows
-        that one is below zero.
+        If neither is, the n-gram occurs more often than its context: then another continuation of that
+        context is below zero.
         """
         used = ngram[len(ngram) - int(step[2]) :]
         if 0 <= step[1] < step[0]:
@@ -306,11 +306,11 @@ class NetIndex(Index):
         subtracted = " and ".join(term.label for term in self.corpus.terms if term.sign < 0)
         raise ExecutionError(
             f'"{shown}" would occur {count:,} times in {self.corpus.entry.name}: '
-            f"{subtracted} is no part of the rest"
+            f"{subtracted} is not part of the rest"
         )
 
 
 def _wrong(steps: Sequence[NDArray[Any]]) -> int | None:
-    """The first estimate with a count below zero, or above that of its context."""
+    """Return the first estimate with a count below zero, or above that of its context."""
     wrong = (steps[0] < 0) | (steps[1] < steps[0])
     return int(np.argmax(wrong)) if wrong.any() else None

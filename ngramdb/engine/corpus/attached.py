@@ -1,8 +1,8 @@
-"""Corpora in other programs' files: opened where they lie, read only, for as long as a connection lives.
+"""Corpora in other programs' files: opened in place, read-only, for the lifetime of a connection.
 
-An attachment is no part of any version of the database: its files are somebody else's, who may move or
-replace them, and a database that is open read-only can have some, too. It has an entry as corpora of the
-catalog have, so that questions and tables need not know the difference.
+An attachment is not part of any version of the database: its files belong to another program, which may move
+or replace them, and a read-only database can have attachments, too. It has an entry like those of corpora in
+the catalog, so that queries and tables need not tell them apart.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ else:
     hashlib = lazy_module("hashlib")
 
 DEFAULT_TYPE = "infini_gram"
-#: The tokenizer where none is named: documents are token ids.
+#: The default tokenizer: documents are token ids.
 NO_TOKENIZER = "tokens"
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """What ATTACH says: where the files are, what they are, and the name that the corpus has meanwhile."""
+    """The options of ATTACH: path and format of the files, and the name of the corpus while attached."""
 
     path: str
     name: str
     type: str = DEFAULT_TYPE
-    tokenizer: Any = NO_TOKENIZER  # as `create_tokenizer` takes it
+    tokenizer: Any = NO_TOKENIZER  # as `create_tokenizer` accepts it
     dtype: str | None = None
     version: int | None = None
     index: str | None = None
@@ -59,7 +59,7 @@ class Attachment:
 
 
 def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachment:
-    """An attachment as it was asked for; paths mean what they do now, whatever the current folder becomes."""
+    """Return the requested attachment; relative paths are resolved now, against the current folder."""
     for given in (path, options.get("index", "")):
         if "\0" in given:
             raise InvalidArgument(f"{given!r} cannot be a path: there is a null character in it")
@@ -73,9 +73,8 @@ def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachmen
 class AttachedView(CorpusView):
     """The files of another program as a corpus. Immutable; safe to share between threads.
 
-    A tokenizer.json takes longer to open than all else: the first question waits for that, and not ATTACH,
-    which has seen that the file looks like one. So does the comparison of the tokenizer with the documents,
-    before any of these is asked for.
+    Opening a tokenizer.json takes longer than all else: ATTACH only checks that the file looks like one, and
+    the first query opens it. The same query compares the tokenizer with the documents.
     """
 
     def __init__(
@@ -97,18 +96,18 @@ class AttachedView(CorpusView):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Raises InvalidArgument where it is none, or the documents stand in the other direction."""
+        """The tokenizer. Raises InvalidArgument if it is invalid, or documents have the wrong direction."""
         assert self._definition is not None
         return self._compared(tokenizer_of_json(self._definition, os.fspath(self.attachment.tokenizer)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """Raises InvalidArgument, as `tokenizer` does."""
+        """The segments. Raises InvalidArgument, as `tokenizer` does."""
         assert self.tokenizer is not None
         return self._segments
 
     def definition(self) -> bytes | None:
-        """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
+        """Return the tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
         return self._definition
 
     def _compared(self, tokenizer: Tokenizer) -> Tokenizer:
@@ -118,17 +117,17 @@ class AttachedView(CorpusView):
 
 
 def attach(store: Store, attachment: Attachment) -> AttachedView:
-    """The corpus that an attachment is.
+    """Open the corpus of an attachment.
 
-    Cost: opening the files and some reads in each, whatever their size; the first question reads some 65,000
+    Cost: opening the files and a few reads in each, whatever their size; the first query reads about 65,000
     rows of each shard, unless that was done before (`key_cache`).
 
     Raises
     ------
     InvalidArgument
-        There are no such files, or no such tokenizer.
+        The files do not exist, or the tokenizer is invalid.
     CorruptionError
-        Files are missing, or contradict each other.
+        Files are missing or contradict each other.
     StorageError
         A file cannot be read.
     """
@@ -136,8 +135,8 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     tokenizer = create_tokenizer(attachment.tokenizer) if definition is None else None
     if tokenizer is not None and tokenizer.kind in GROWING_TOKENIZERS:
         raise InvalidArgument(
-            f"the ids of {tokenizer.kind!r} are a corpus's own, and no other program has them; name the "
-            "tokenizer.json that the index was made with, or leave TOKENIZER out and ask by token ids"
+            f"the ids of {tokenizer.kind!r} belong to one corpus, and no other program has them; name the "
+            "tokenizer.json that the index was made with, or leave TOKENIZER out and query by token ids"
         )
     files = _files_of(attachment)
     keys_of = _sampler(store)
@@ -161,10 +160,10 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
 
 
 def read_only(name: str) -> BindError:
-    """Somebody wants to change what is attached."""
+    """Return the error for an attempt to change an attached corpus."""
     return BindError(
-        f"{name} is attached: its files belong to another program and are not written to (DETACH ends the "
-        f"attachment); COPY (DOCS FROM {name}) TO 'documents.jsonl' takes its documents over, to be loaded"
+        f"{name} is attached: its files belong to another program and are read-only (DETACH ends the "
+        f"attachment); COPY (DOCS FROM {name}) TO 'documents.jsonl' exports its documents for loading"
     )
 
 
@@ -181,12 +180,12 @@ def _files_of(attachment: Attachment) -> list[TableFiles]:
         return tokengrams.files_of(path, index, attachment.dtype, separator, _open, key_cache.identity_of)
     for option, value in (("INDEX", index), ("SEPARATOR", separator)):
         if value is not None:
-            raise InvalidArgument(f"{option} is for files of tokengrams; infini-gram's say it themselves")
+            raise InvalidArgument(f"{option} is for files of tokengrams; infini-gram's files determine it")
     return infini_gram.shards_of(path, attachment.dtype, attachment.version, _open, key_cache.identity_of)
 
 
 def _open(path: str) -> memoryview:
-    """The file, mapped. Raises FileNotFoundError; StorageError for one that cannot be opened."""
+    """Map the file. Raises FileNotFoundError; StorageError for one that cannot be opened."""
     try:
         fd = open_regular(path)
     except FileNotFoundError:
@@ -208,7 +207,7 @@ def _entry_of(segment: AttachedSegment) -> SegmentEntry:
 
 
 def _described(kind: str, definition: bytes | None) -> TokenizerEntry:
-    """Without the size of the vocabulary: the file has it, and nobody asks before that is read."""
+    """Return the entry without the vocabulary's size, which is not needed before the file is opened."""
     file = None
     if definition is not None:
         file = FileRef(hashlib.sha256(definition).hexdigest(), len(definition), 0)

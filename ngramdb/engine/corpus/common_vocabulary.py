@@ -1,8 +1,8 @@
-"""One tokenizer for several corpora: what they must agree on, and ids translated where vocabularies differ.
+"""One tokenizer for several corpora: checking that they agree, and translating ids if vocabularies differ.
 
-Corpora of the kind `words` give ids by first appearance, each its own. The common vocabulary is that of the
-largest corpus, with the words that only others know after it; where a corpus's ids are not the same there
-already, its segments are translated and sorted anew, in memory.
+Corpora of the kind `words` assign ids by first appearance, each separately. The common vocabulary is that of
+the largest corpus, followed by the words that only others have; if a corpus's ids differ from the common
+ones, its segments are translated and sorted again, in memory.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ngramdb.tokenizers.words import WordsTokenizer
 # new_ids[id] is the common tokenizer's id; None where ids are the same.
 IdMap = NDArray[np.uint32]
 
-# Tokens that are translated for a question at most: some ten seconds and a gigabyte.
+# Most tokens that are translated for a query: about ten seconds and a gigabyte.
 MAX_TRANSLATED = 1 << 26
 
 
 def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokenizer, list[IdMap | None]]:
-    """The tokenizer of all these corpora, and for each how its ids are translated.
+    """Return the tokenizer of all these corpora, and for each the map of its ids, or None.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokeniz
 def id_map_onto(
     base: tuple[str, CorpusView], other: tuple[str, CorpusView]
 ) -> tuple[Tokenizer, IdMap | None]:
-    """A tokenizer that extends the base corpus's by the other's words, and the map of the other's ids.
+    """Return a tokenizer that extends the base corpus's by the other's words, and the map of the other's ids.
 
-    Raises BindError when the tokenizers differ in anything but the words that they know.
+    Raises BindError if the tokenizers differ in anything but their words.
     """
     require_same_kind(*base, *other)
     (_, view), (_, added) = base, other
@@ -91,12 +91,12 @@ def id_map_onto(
 
 
 def translated(segments: Sequence[Segment], new_ids: IdMap | None) -> list[Segment]:
-    """The segments with other token ids, in memory; the segments themselves without a map."""
+    """Return the segments with other token ids, in memory; without a map, the segments themselves."""
     return list(segments) if new_ids is None else [_translated(segment, new_ids) for segment in segments]
 
 
 def id_map(tokenizer: Tokenizer, common: Tokenizer) -> IdMap:
-    """Ids of the one vocabulary of words in the other, which learns those that it lacks."""
+    """Return the ids in the `common` vocabulary, which learns the words that it lacks."""
     assert isinstance(tokenizer, WordsTokenizer)
     ids, _ = common.encode_batch(tokenizer.entries())
     if len(ids) != tokenizer.n_vocabulary:
@@ -121,7 +121,7 @@ def _translated(segment: Segment, new_ids: IdMap) -> Segment:
 
 
 def require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:
-    """Raise BindError when two corpora's tokenizers differ in anything but the words that they know."""
+    """Raise BindError if two corpora's tokenizers differ in anything but their words."""
     a, b = view.entry.tokenizer, other.entry.tokenizer
     is_same = a.kind == b.kind and (
         a.kind not in FILE_TOKENIZERS or a.file == b.file or view.definition() == other.definition()
@@ -134,5 +134,5 @@ def require_same_kind(name: str, view: CorpusView, other_name: str, other: Corpu
 
 
 def _is_beginning(entry: TokenizerEntry, widest: TokenizerEntry) -> bool:
-    """Whether the vocabulary is certainly the first part of the other: it has the same files."""
+    """Return True if the vocabulary is surely a prefix of the other: it has the same files."""
     return entry.vocabulary == widest.vocabulary[: len(entry.vocabulary)]

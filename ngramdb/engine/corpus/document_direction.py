@@ -1,9 +1,9 @@
-"""Whether documents of an attached index are read in the right direction, as far as its tokenizer tells.
+"""Check, by means of the tokenizer, that documents of an attached index are read in the right direction.
 
-infini-gram's version 5 has the tokens of each document in reverse, and nothing in its files says so. A
-tokenizer does: it makes the same ids of the text of a document again, but others of the text of reversed ids,
-wherever words or characters have several tokens. (Of 64 tokens of English in reverse, GPT-2's makes others in
-every second or third passage.)
+infini-gram's version 5 stores the tokens of each document in reverse, but its files do not record this. A
+tokenizer shows it: encoding the decoded text of a document restores the same ids, but other ids if they are
+reversed, wherever words or characters have several tokens. (With GPT-2's tokenizer, every second or third
+passage of 64 tokens of reversed English changes.)
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ngramdb.segments.attached import AttachedSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.chars import TokensTokenizer
 
-# Passages that are read at most, and tokens of each. Some 0.4 ms a passage; twenty are enough for most.
+# Most passages that are read, and tokens of each. About 0.4 ms per passage; twenty are enough in most cases.
 _PASSAGES = 256
 _TOKENS = 64
-# Neighbours that are left out where a passage begins or ends amid a document: it may cut a word.
+# Neighbours that are ignored if a passage begins or ends inside a document: it may cut a word.
 _CUT = 4
-# A direction is wrong where at least so many passages become other tokens, and so many times as many as in
-# the other direction. (The right one has such passages where documents were tokenized otherwise than now.)
+# A direction is wrong if at least this many passages change, and this many times as many as in the other
+# direction. (In the right one, passages change if documents were tokenized differently.)
 _FEWEST = 8
 _TIMES = 5
-# Documents are visited in so many turns, so that the first ones stand far apart.
+# Documents are visited in this many rounds, so that the first ones are far apart.
 _TURNS = 8
 
 
 def check_direction(segments: Sequence[AttachedSegment], tokenizer: Tokenizer, version: int | None) -> None:
-    """Compare passages of documents with what the tokenizer makes of their texts, in both directions.
+    """Decode and encode passages of documents again, in both directions, and compare.
 
-    Raises InvalidArgument where documents are certainly in the other direction than `version` says.
+    Raises InvalidArgument if documents are certainly in the other direction than `version` implies.
     """
     if isinstance(tokenizer, TokensTokenizer):
         return
@@ -48,7 +48,7 @@ def check_direction(segments: Sequence[AttachedSegment], tokenizer: Tokenizer, v
         except QueryCancelled:
             raise
         except NgramdbError:
-            continue  # ids of another tokenizer, or that cannot be spelled: a question will say so
+            continue  # ids of another tokenizer, or that cannot be spelled: queries raise for them
         n += 1
         as_read += others[0]
         reverse += others[1]
@@ -59,21 +59,20 @@ def check_direction(segments: Sequence[AttachedSegment], tokenizer: Tokenizer, v
     else:
         return
     measured = (
-        f"of {n} passages, the tokenizer makes other tokens of {as_read} as they are read, and of {reverse} "
-        "where they are reversed"
+        f"of {n} passages, re-encoding changes {as_read} as they are read, and {reverse} if they are reversed"
     )
     if version == 5:
         raise InvalidArgument(
-            f"the documents of {segments[0].path} do not stand in reverse: read as version 5, {measured}; "
+            f"the documents of {segments[0].path} are not reversed: read as version 5, {measured}; "
             "leave VERSION out"
         )
     raise InvalidArgument(
-        f"the documents of {segments[0].path} stand in reverse, as in version 5: {measured}; say VERSION 5"
+        f"the documents of {segments[0].path} are reversed, as in version 5: {measured}; use VERSION 5"
     )
 
 
 def _passages(segments: Sequence[AttachedSegment]) -> Iterator[tuple[NDArray[np.uint32], int, int]]:
-    """Passages, and of each how many tokens at its beginning and at its end may be parts of words."""
+    """Yield passages, each with how many tokens at its beginning and end may be parts of words."""
     firsts = [0, *accumulate(segment.n_documents for segment in segments)]
     n_chosen = min(_PASSAGES, firsts[-1])
     if n_chosen == 0:
@@ -88,7 +87,7 @@ def _passages(segments: Sequence[AttachedSegment]) -> Iterator[tuple[NDArray[np.
 def _of_document(
     segment: AttachedSegment, number: int, most: int
 ) -> Iterator[tuple[NDArray[np.uint32], int, int]]:
-    """Some passages of one document, evenly spread."""
+    """Yield some passages of one document, evenly spread."""
     length = segment.document_length(number)
     n_passages = min(most, -(-length // _TOKENS))
     for i in range(n_passages):
@@ -98,7 +97,7 @@ def _of_document(
 
 
 def _becomes_others(tokenizer: Tokenizer, ids: NDArray[np.uint32], first: int, last: int) -> bool:
-    """Whether there are neighbours, but for some at either end, that are none in the ids of their text."""
+    """Return True if re-encoding the text loses a pair of neighbours, ignoring some at either end."""
     again = tokenizer.encode(tokenizer.decode(ids)).tolist()
     found = set(pairwise(again))
     return any(pair not in found for pair in pairwise(ids[first : len(ids) - last].tolist()))

@@ -1,9 +1,9 @@
-"""The index of a corpus whose segments are asked in groups, by others: on other machines, as a rule.
+"""The index of a corpus whose segments are queried in groups, usually on other machines.
 
-A group is some of the segments, all of one sign; what it answers is the answer of an `Index` over just these.
-The sum of the groups' answers is that of an index over all segments, exactly. The few questions that sums
-leave open (whether a context has one continuation only, where several groups have it; what occurs where
-nothing of the longest match is left after removals) are answered from the segments themselves.
+A group is a set of segments of the same sign; its answer is that of an `Index` over just these.
+The sum of the groups' answers is exactly that of an index over all segments. The few queries that sums
+leave open (whether a context has a single continuation if several groups have it; what occurs if
+removals leave nothing of the longest match) are answered from the segments themselves.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ngramdb._cext.corpus.index import Estimates, ManyNextTokens
     from ngramdb._cext.segment.segment_index import Offsets, TokenIds
 
-# A question: a method of `Index`, or a function of one, and its arguments.
+# A query: a method of `Index`, or a function of one, and its arguments.
 Asked = tuple[str | Callable[..., Any], tuple[Any, ...]]
-# What every group answers, with the sign of its segments.
+# The answers of all groups, each with the sign of its segments.
 Answers = list[tuple[int, Any]]
-# Asks every group each of the questions, all at a time.
+# Sends each of the queries to all groups, at the same time.
 Ask = Callable[[Sequence[Asked]], list[Answers]]
 
-#: Occurrences of a context whose next tokens are wanted however many there are: as `Index.dist` has it.
+#: A limit for `Index.dist` that wants the next tokens of a context however often it occurs.
 NO_LIMIT = 2**63 - 1
-# Questions, and tokens in them, that are worth a message of their own.
+# Queries, and tokens in them, that are worth a message of their own.
 LEAST_QUESTIONS = 256
 LEAST_TOKENS = 4096
 # Ids below this have 32 bits, and those up to the other one 16.
@@ -43,9 +43,9 @@ class GroupedIndex(Index):
 
     Attributes
     ----------
-    ask : asks the groups
-    n_parts : of how many parts a batch is made, each asked by itself: as many as each segment has holders,
-        which then share the work
+    ask : the function that sends queries to the groups
+    n_parts : number of parts of a batch, each sent separately: as many as each segment has holders, which
+        then share the work
     """
 
     ask: Ask
@@ -152,7 +152,7 @@ class GroupedIndex(Index):
 def narrow_parts_of(
     flat: TokenIds, offsets: Offsets, n_parts: int
 ) -> list[tuple[NDArray[Any], NDArray[Any], int, int]] | None:
-    """What `parts_of` gives, in half the bytes, for kernels: these take ids and offsets of any width."""
+    """Return the result of `parts_of` in half the bytes, for kernels, which accept ids of any width."""
     parts = parts_of(flat, offsets, n_parts)
     if parts is None:
         return None
@@ -167,9 +167,9 @@ def narrow_parts_of(
 def parts_of(
     flat: TokenIds, offsets: Offsets, n_parts: int
 ) -> list[tuple[NDArray[Any], NDArray[np.int64], int, int]] | None:
-    """A batch in up to so many parts, of about as many tokens: ids, offsets, and which questions they are.
+    """Split a batch into up to `n_parts` parts of similar size: ids, offsets, and their range of queries.
 
-    None for a batch of nothing, and for what is no batch: the kernel then says what is wrong.
+    None for an empty batch, and for an invalid one: the kernel then raises the error.
     """
     ids, bounds = np.asarray(flat), np.asarray(offsets)
     if bounds.ndim != 1 or ids.ndim != 1 or len(bounds) < 2:
@@ -191,10 +191,10 @@ def parts_of(
 
 
 def summed_estimates(found: Answers) -> tuple[Estimates, NDArray[np.bool_]]:
-    """The sum of estimates of groups: the four columns, and which questions it leaves open.
+    """Return the sum of estimates of groups: the four columns, and which queries it leaves open.
 
-    The longest context is that of the group in which it is longest; groups with a shorter one have
-    none of it.
+    The longest context is that of the group in which it is longest; groups with a shorter one do not have
+    it.
     """
     added = [one for sign, one in found if sign > 0]
     longest = np.maximum.reduce([one[2] for one in added])
@@ -217,7 +217,7 @@ def summed_estimates(found: Answers) -> tuple[Estimates, NDArray[np.bool_]]:
 
 
 def summed_distributions(found: Answers) -> ManyNextTokens | None:
-    """The sum of many distributions of groups; None where removals leave one of them open."""
+    """Return the sum of many distributions of groups; None if removals leave one of them open."""
     longest = np.maximum.reduce([one[5] for sign, one in found if sign > 0])
     n_end, context_count = np.zeros((2, len(longest)), dtype=np.int64)
     owners, runs = [], []
@@ -240,7 +240,7 @@ def summed_distributions(found: Answers) -> ManyNextTokens | None:
 def _summed_runs(
     owners: Sequence[NDArray[np.int64]], runs: Sequence[tuple[int, NDArray[np.uint32], NDArray[np.int64]]]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Next tokens by question and id with their net counts, zeros left out."""
+    """Return next tokens by query and id with their net counts, zeros left out."""
     owner = np.concatenate(owners)
     ids = np.concatenate([one for _, one, _ in runs])
     counts = np.concatenate([sign * one for sign, _, one in runs])
@@ -262,7 +262,7 @@ def _sum(found: Answers) -> NDArray[np.int64]:
 
 
 def _joined(found: Sequence[Answers]) -> tuple[Estimates, NDArray[np.bool_]]:
-    """The sums of all parts of a batch, one after the other."""
+    """Return the sums of all parts of a batch, one after the other."""
     parts = [summed_estimates(part) for part in found]
     columns = [np.concatenate([columns[i] for columns, _ in parts]) for i in range(4)]
     is_open = np.concatenate([is_open for _, is_open in parts])
@@ -278,7 +278,7 @@ def _put(columns: Sequence[NDArray[Any]], whole: Sequence[NDArray[Any]], places:
 def _chosen(
     flat: TokenIds, offsets: Offsets, chosen: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Some sequences of a batch, as a batch."""
+    """Return some sequences of a batch, as a batch."""
     ids = np.asarray(flat)
     pieces = [ids[offsets[i] : offsets[i + 1]] for i in chosen.tolist()]
     bounds = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)

@@ -1,12 +1,12 @@
-"""Writing a corpus as the files that infini-gram reads: versions 4, and 5, whose documents are reversed.
+"""Writing a corpus as files for infini-gram: version 4, and version 5, whose documents are reversed.
 
 Shard s has a stream `tokenized.s`, for each document the separator (all bits set) and then its tokens;
-`table.s`, the suffix array of that stream, in byte offsets of so many bytes as the largest one takes;
+`table.s`, the suffix array of that stream, in byte offsets as wide as the largest one needs;
 `offset.s`, where documents begin; `metadata.s` with a line of JSON for each document, `metaoff.s`, where
 lines begin; and `unigram.s`, the count of every token id.
 
-Suffixes run across documents there, to the stream's end, and are compared by the bytes of the file: another
-order than that of our own rows, so that it is sorted anew.
+There, suffixes run across documents to the stream's end, and are compared by the bytes of the file: this
+order differs from that of our rows, so the table is sorted again.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4"}
 # Rows of a suffix array have 32 bits, and one more symbol than the stream is sorted.
 MAX_STREAM = 2**32 - 3
 
-# Offsets that are made and written together.
+# Offsets that are converted and written together.
 CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the files are to be: see `write_index`."""
+    """The layout of the files: see `write_index`."""
 
     version: int = 4
     shards: int = 1
@@ -64,9 +64,9 @@ class Layout:
 
 
 def metadata_line(view: ParentView, s: int, i: int) -> str:
-    """What stands in `metadata.s` of document i of segment s: its corpus, id and metadata.
+    """Return the line of `metadata.s` for document i of segment s: its corpus, id and metadata.
 
-    Of an index that is attached, the line that it has itself.
+    For an attached index, return its original line.
     """
     segment = view.segments[s]
     if isinstance(segment.metadata, JsonMetadata):
@@ -89,40 +89,40 @@ def metadata_records(view: ParentView, s: int, numbers: list[int]) -> Iterator[A
 
 
 def write_index(view: ParentView, folder: str | os.PathLike[str], layout: Layout) -> int:
-    """Write a corpus's documents as an index, removed ones left out; returns how many.
+    """Write a corpus's documents as an index, without removed ones; return their number.
 
     Parameters
     ----------
-    folder : is made, with everything in it or not at all
-    layout : the version, how many shards documents are dealt over, and the width of token ids; by the largest
-        id when that is not given
+    folder : is created, with everything in it or not at all
+    layout : the version, the number of shards, and the width of token ids, which depends on the largest
+     id by default
 
     Raises
     ------
     InvalidArgument
-        Token ids that do not fit, the folder is there already, a shard would be too large, or have nothing.
+        Token ids do not fit, the folder exists, a shard would be too large, or empty.
     ExecutionError
         The files cannot be written.
 
     Notes
     -----
-    Cost: that of building an index. Memory: about 20 bytes a token of a shard.
+    Cost: that of building an index. Memory: about 20 bytes per token of a shard.
     """
     target = Path(folder)
     if os.path.lexists(target):
-        raise InvalidArgument(f"{target} is there already; name a folder that is not")
+        raise InvalidArgument(f"{target} already exists; name a new folder")
     dtype = _dtype(view, layout.token_dtype)
     n_documents = sum(segment.n_documents - len(view.removed(s)) for s, segment in enumerate(view.segments))
     if n_documents < layout.shards:
         raise InvalidArgument(
-            f"each shard has a document at least, and the corpus has {n_documents:,}"
-            + (f"; write {n_documents:,} shards at most, not {layout.shards:,}" if n_documents else "")
+            f"each shard needs at least one document, and the corpus has {n_documents:,}"
+            + (f"; write at most {n_documents:,} shards, not {layout.shards:,}" if n_documents else "")
         )
     try:
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
         raise ExecutionError(f"cannot make {target}: {error.strerror}") from error
-    except ValueError as error:  # a name that no file system has
+    except ValueError as error:  # a name that is invalid on every file system
         raise ExecutionError(f"cannot make {str(target)!r}: {error}") from error
     try:
         n = 0
@@ -181,7 +181,7 @@ def _write_shard(view: ParentView, folder: Path, shard: int, layout: Layout, dty
 
 
 def _kept(view: ParentView) -> Iterator[tuple[int, int]]:
-    """Segment and number of every document that was not removed, in order."""
+    """Yield segment and number of every document that was not removed, in order."""
     for s, segment in enumerate(view.segments):
         removed = set(view.removed(s).tolist())
         yield from ((s, i) for i in range(segment.n_documents) if i not in removed)
@@ -194,7 +194,7 @@ def _write_counts(path: Path, stream: NDArray[Any]) -> None:
 
 
 def _write_table(path: Path, stream: NDArray[Any]) -> None:
-    """The stream's suffix array, in the order of its bytes, a shorter suffix first."""
+    """Write the stream's suffix array, in the order of its bytes, shorter suffixes first."""
     width = pointer_width(stream.nbytes)
     with path.open("wb") as file:
         if not len(stream):
@@ -207,12 +207,12 @@ def _write_table(path: Path, stream: NDArray[Any]) -> None:
 
 
 def pointer_width(n_bytes: int) -> int:
-    """Bytes of an offset into a stream, as the peer reckons them."""
+    """Return the bytes per offset into a stream, by infini-gram's formula."""
     return math.ceil(math.log2(n_bytes) / 8) if n_bytes > 1 else 1
 
 
 def _symbols(stream: NDArray[Any]) -> tuple[NDArray[np.uint32], int]:
-    """The stream as symbols from 1 on in the order of tokens' bytes, ended by a 0; and their number."""
+    """Return the stream as symbols from 1 on ordered by tokens' bytes, with a final 0; and their number."""
     tokens, ranks = np.unique(stream.byteswap(), return_inverse=True)
     symbols = np.zeros(len(stream) + 1, dtype=np.uint32)
     symbols[:-1] = ranks.reshape(-1) + 1

@@ -1,7 +1,7 @@
-"""Sampled keys of attached indexes, kept beside the database: they spare each process sampling them anew.
+"""Sampled keys of attached indexes, cached beside the database so that each process need not sample them.
 
-A file of `cache/` belongs to no version and may be removed at any time; where it cannot be read or written,
-keys are sampled anew. FORMAT.md, "Cache", has its layout.
+A file of `cache/` belongs to no version and may be removed at any time; if it cannot be read or written,
+keys are sampled again. FORMAT.md, "Cache", has its layout.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEWEST_ROWS = 1 << 20
 
 
 def keys_of(store: Store, identity: str, index: TableIndex) -> NDArray[np.uint64]:
-    """The keys of every `index.stride`-th row.
+    """Return the key of every `index.stride`-th row.
 
     identity : what distinguishes the index's files, as they are, from all others
     """
@@ -56,7 +56,7 @@ def keys_of(store: Store, identity: str, index: TableIndex) -> NDArray[np.uint64
 
 
 def _read(store: Store, name: str, identity: str, index: TableIndex) -> NDArray[np.uint64] | None:
-    """The keys that a file has; None where it is missing, damaged or another index's."""
+    """Return the keys in a file; None if it is missing, damaged or belongs to another index."""
     path = store.directory.path_of(name)
     try:
         container = Container.open(store.directory.open_read(name), path, KIND)
@@ -71,7 +71,7 @@ def _read(store: Store, name: str, identity: str, index: TableIndex) -> NDArray[
 
 
 def _write(store: Store, name: str, identity: str, index: TableIndex, keys: NDArray[np.uint64]) -> None:
-    """Keep the keys, if that is possible. Others may be doing the same; all write the same."""
+    """Store the keys, if possible. Other processes may be doing the same; all write the same content."""
     directory = store.directory
     temporary = temporary_name(name)
     with contextlib.suppress(OSError, StorageError):
@@ -95,7 +95,7 @@ def _properties(identity: str, index: TableIndex) -> dict[str, str | int]:
 
 
 def identity_of(*paths: str) -> str:
-    """What tells files as they are from others, and from themselves once they are changed."""
+    """Return a string that distinguishes these files, in their current state, from all others."""
     parts = []
     for path in paths:
         status = os.stat(path)
@@ -114,7 +114,7 @@ _open_by_store: WeakKeyDictionary[Store, OrderedDict[TokenizerEntry, Tokenizer]]
 
 
 def tokenizer_of(store: Store, entry: TokenizerEntry) -> Tokenizer:
-    """The tokenizer that the entry describes. Raises CorruptionError, StorageError."""
+    """Return the tokenizer that the entry describes. Raises CorruptionError, StorageError."""
     with _lock:
         opened = _open_by_store.setdefault(store, OrderedDict())
         found = opened.get(entry)
@@ -129,7 +129,7 @@ def tokenizer_of(store: Store, entry: TokenizerEntry) -> Tokenizer:
 
 
 def remember(store: Store, entry: TokenizerEntry, tokenizer: Tokenizer) -> None:
-    """Keep a tokenizer that is known to be what the entry describes."""
+    """Cache the tokenizer for this entry."""
     with _lock:
         opened = _open_by_store.setdefault(store, OrderedDict())
         opened[entry] = tokenizer

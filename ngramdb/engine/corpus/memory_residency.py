@@ -1,8 +1,8 @@
-"""Which indexes are in memory: read page by page as they are asked, along with use, or beforehand.
+"""Loading indexes into memory: page by page on demand, along with use, or ahead of time.
 
-Files are mapped for reading at random places (`directory.mapping`): a question reads the pages that it needs
-and no others, which is all that can be done for an index that is larger than memory. One that memory has room
-for is read as a whole once it is in use, or at once where that is wished.
+Files are mapped for random access (`directory.mapping`): a query reads only the pages that it needs, the
+best that can be done for an index that is larger than memory. An index that fits in memory
+is read as a whole once it is in use, or at once on request.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex
 from ngramdb.interrupts import at_once, result_of, step
 from ngramdb.segments.base import Segment
 
-# An index of up to a half of the memory leaves as much for everything else.
+# An index of up to half of the memory leaves as much for everything else.
 _SHARE = 2
-# Bytes that are read at a time: whole large pages, between two of which Ctrl-C is heard.
+# Bytes that are read at a time: whole large pages; Ctrl-C takes effect between two of them.
 _PIECE = 1 << 25
 # Enough to keep a disk busy.
 _THREADS = 4
@@ -34,13 +34,13 @@ class WarmedIndex(NamedTuple):
 
 
 def room() -> int:
-    """How many bytes of indexes memory has room for."""
+    """Return how many bytes of indexes fit in memory."""
     total = memory_bytes()
     return 0 if total is None else total // _SHARE
 
 
 def prepare(segments: Sequence[Segment], prewarm: str) -> None:
-    """Do what `prewarm` says (one of `store.PREWARM`), before the first question to the segments."""
+    """Apply the setting `prewarm` (one of `store.PREWARM`), before the first query to the segments."""
     if prewarm == "on":
         warm(segments)
     elif prewarm == "auto":
@@ -50,10 +50,10 @@ def prepare(segments: Sequence[Segment], prewarm: str) -> None:
 
 
 def warm(segments: Sequence[Segment]) -> WarmedIndex:
-    """Read the segments into memory, as far as there is room: what every search reads comes first.
+    """Read the segments into memory, as far as they fit, beginning with what every search reads.
 
-    What is read is verified. Cost: the time that the disk takes; in memory already, some 0.1 s a GB. Can be
-    interrupted, and tells how far it is.
+    Bytes that are read are verified. Cost: the time of reading from disk; if in memory already, about 0.1 s
+    per GB. Interruptible; reports its progress.
     """
     from concurrent import futures
 
@@ -77,16 +77,16 @@ def warm(segments: Sequence[Segment]) -> WarmedIndex:
     )
 
 
-# ---- Segments that lie elsewhere, asked at the same time: what each of them has to fetch is waited for once.
+# ---- Segments in a remote store, queried at the same time so that their waits for fetches overlap.
 
 
-# A question that takes longer has waited for the store, in seconds; the next ones may have to, too.
+# A query that takes longer has waited for the store, in seconds; the next ones may have to, too.
 WAITED_S = 0.005
 QUESTIONS = 32
 
 
 class WaitingIndex(GroupedIndex):
-    """An `Index` that asks its segments at a time, each by itself, as long as they have to be waited for."""
+    """An `Index` that queries its segments in parallel while their answers have to be waited for."""
 
     def __init__(self, segments: Sequence[SegmentIndex], signs: Sequence[int]) -> None:
         self.ask = self._ask

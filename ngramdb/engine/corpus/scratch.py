@@ -1,4 +1,4 @@
-"""Corpora for one question: documents indexed in memory, under another tokenizer or as words."""
+"""Corpora for a single query: documents indexed in memory, with another tokenizer or as words."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SEGMENT_TOKENS = 60_000_000
 def scratch_corpus(
     directory: Directory, documents: Iterator[Document], like: CorpusView | None = None
 ) -> CorpusView:
-    """The documents as a corpus in a new database, tokenized as the corpus `like`, else as words.
+    """Index the documents in a new database in memory, tokenized as in the corpus `like`, or else as words.
 
-    Ids of tokens are those of `like` but for the kind `words`, whose vocabulary starts empty.
+    Token ids are those of `like`, except for the kind `words`, whose vocabulary starts empty.
     """
     store = Store.open(directory)
     with store.begin() as transaction:

@@ -1,7 +1,7 @@
-"""The sentences of a corpus as a corpus of their own, for models of sentences.
+"""The sentences of a corpus as a corpus, for models of sentences.
 
-Each sentence is a document, so that every model takes the places where patterns find `<s>` and `</s>` for its
-own, and no n-gram reaches across them. The index is made in memory, once for a corpus at a version.
+Each sentence is a document, so that every model treats the places where patterns match `<s>` and `</s>` as
+boundaries, and no n-gram crosses them. The index is made in memory, once for a corpus at a version.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ngramdb.tokenizers.sentences import sentence_starts
 if TYPE_CHECKING:
     pass
 
-# Tokens whose sentences are indexed at most: some twenty seconds and 2 GB.
+# Most tokens whose sentences are indexed: about twenty seconds and 2 GB.
 MAX_INDEXED = 200_000_000
-# Symbols that are read between two interrupt checks: some ten milliseconds.
+# Symbols that are read between two interrupt checks: about ten milliseconds.
 CHUNK_SYMBOLS = 1 << 18
 
 IntArray = NDArray[np.int64]
@@ -47,7 +47,7 @@ class SentencesEntry:
 
 
 class SentenceView:
-    """The sentences of a corpus, a document each. Immutable; safe to share between threads.
+    """The sentences of a corpus, one document each. Immutable; safe to share between threads.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class SentenceView:
 
     Attributes
     ----------
-    separator : a token that no document has; in texts to be scored it is between sentences (`cut`)
+    separator : a token that no document contains; in texts to be scored it separates sentences (`cut`)
     identity : distinguishes the statistics of models over other sentences
 
     Raises
     ------
     ExecutionError
-        a sum subtracts what is not part of the rest
+        a sum subtracts documents that are not part of the rest
     ResourceError
         the corpus has more than `MAX_INDEXED` tokens
 
@@ -91,16 +91,16 @@ class SentenceView:
         self.index = Index([segment.index], [1])
 
     def check_difference(self) -> None:
-        """Nothing: that of the corpus was checked."""
+        """Do nothing: the corpus was checked."""
 
     def cut(self, ids: IntArray, text: str | None = None) -> IntArray:
-        """Return the tokens of a text with `separator` between its sentences, found as loading finds them.
+        """Return the tokens of a text with `separator` between its sentences, which are found as in loading.
 
         Parameters
         ----------
         ids : (n,) the tokens, -1 for unknown words
-        text : the text of the tokens; without it they are read as the tokenizer spells them, and are one
-            sentence if one of them is unknown
+        text : the text of the tokens; without it the tokenizer decodes them, and they are one
+         sentence if one of them is unknown
         """
         if not len(ids) or (text is None and not 0 <= ids.min() <= ids.max() < self.tokenizer.n_vocabulary):
             return ids
@@ -113,13 +113,13 @@ class SentenceView:
 
 
 def in_sentences(corpus: Any) -> SentenceView:
-    """Return the sentences of a corpus as a corpus; kept with it."""
+    """Return the sentences of a corpus as a corpus, cached with it."""
     found: SentenceView | None = corpus.__dict__.get("_in_sentences")
     return corpus.__dict__.setdefault("_in_sentences", SentenceView(corpus)) if found is None else found
 
 
 def _indexed(corpus: ParentView) -> tuple[NativeSegment, str]:
-    """The sentences as a segment in memory, and what identifies them."""
+    """Return the sentences as a segment in memory, and an identifier."""
     symbols = SymbolBuilder(corpus.n_tokens + corpus.n_tokens // 16 + 1)
     for i, segment in enumerate(corpus.segments):
         every = np.arange(segment.n_documents, dtype=np.uint32)

@@ -1,8 +1,8 @@
-"""Some documents of a corpus as a corpus of their own: what conditions on models are answered over.
+"""Some documents of a corpus as a corpus: models with conditions are answered over it.
 
-Counts come from an index of just these documents, or, where by far the most are chosen, from that of the
-corpus with the others subtracted. It is made in memory, once for a set of documents. Documents keep their
-places, numbers and ids; those left out are as if they were removed.
+Counts come from an index of just these documents, or, if nearly all are chosen, from that of the
+corpus with the others subtracted. The index is made in memory, once for a set of documents. Documents keep
+their places, numbers and ids; those left out count as removed.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from ngramdb.types import Docs
 if TYPE_CHECKING:
     from ngramdb.tokenizers.base import Tokenizer
 
-# Tokens that are indexed for a condition at most: some fifteen seconds and 1.3 GB.
+# Most tokens that are indexed for a condition: about fifteen seconds and 1.3 GB.
 MAX_INDEXED = 200_000_000
-# How many times the tokens left out must be fewer than the chosen ones to be indexed in their place. What
-# follows a context is counted far faster in one index than in a difference of two: 0.3 for 3.3 ms.
+# The chosen tokens must be this many times as many as the others for the others to be indexed instead.
+# Continuations of a context are counted far faster in one index than in a difference of two: 0.3 and 3.3 ms.
 DIFFERENCE_COSTS = 3
-# Slices of a corpus that are kept: scripts go from one to the next, a prompt between a few.
+# Cached slices of a corpus: scripts alternate between a few, and so does a prompt.
 KEPT = 4
 
 
 @dataclass(frozen=True)
 class SliceEntry:
-    """What plans and models ask of a slice's entry. `options` are the corpus's own."""
+    """The entry of a slice, for plans and models. `options` are the corpus's own."""
 
     name: str
     options: dict[str, Any]
@@ -63,7 +63,7 @@ class SliceView:
     Raises
     ------
     ExecutionError
-        What is subtracted in a sum is no part of the rest.
+        A sum subtracts documents that are not part of the rest.
     """
 
     def __init__(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> None:
@@ -78,7 +78,7 @@ class SliceView:
 
     @property
     def whole_entry(self) -> Any:
-        """The entry of the corpus that this is a part of, however often it was divided."""
+        """The entry of the undivided corpus, even for a slice of a slice."""
         return getattr(self._corpus, "whole_entry", self._corpus.entry)
 
     @property
@@ -96,29 +96,29 @@ class SliceView:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        """The corpus's segments: of each, `kept` documents count."""
+        """The corpus's segments, of each of which the `kept` documents count."""
         return self._corpus.segments
 
     @property
     def identity(self) -> str:
-        """Which documents these are: models' statistics hold for just them."""
+        """A digest of the chosen documents: models' statistics are valid for just them."""
         return f"slice:{_digest(self._chosen).hex()}"
 
     def corpus_of(self, i: int, /) -> str:
         return self._corpus.corpus_of(i)
 
     def lacking(self) -> None:
-        """Nothing: that of the corpus was checked."""
+        """Return None: the corpus was checked."""
 
     def check_difference(self) -> None:
-        """Nothing, as `lacking`."""
+        """Do nothing, as `lacking`."""
 
     def kept(self, i: int, /) -> Docs:
-        """Local numbers of the chosen documents of segment i: (k,) uint32, ascending."""
+        """Return local numbers of the chosen documents of segment i: (k,) uint32, ascending."""
         return self._chosen[i]
 
     def removed(self, i: int, /) -> Docs:
-        """Local numbers of all other documents of segment i: (k,) uint32, ascending."""
+        """Return local numbers of all other documents of segment i: (k,) uint32, ascending."""
         return self._removed[i]
 
     @cached_property
@@ -140,7 +140,8 @@ class SliceView:
         Raises
         ------
         ResourceError
-            The fewer documents, chosen or not, have more tokens than are indexed for a condition.
+            The smaller set, of chosen or of other documents, has too many tokens to be indexed for a
+            condition.
         """
         base = self._corpus
         left_out = base.n_tokens - self.n_tokens
@@ -164,15 +165,15 @@ class SliceView:
         return Index([segment.index for segment in made], [1] * len(made))
 
     def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
-        """Some of these documents, which are documents of the corpus as well."""
+        """Return some of these documents, which are documents of the corpus as well."""
         return slice_of(self, chosen, shown)
 
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
-        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        """Return True if the slice of these documents should answer (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
 
     def in_sentences(self) -> sentences.SentenceView:
-        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        """Return the sentences as a corpus, one document per sentence (`SentenceView`)."""
         return sentences.in_sentences(self)
 
     @cached_property
@@ -184,16 +185,16 @@ class SliceView:
 
 
 class Slices:
-    """The slices of one corpus that were asked for last, by the documents that they have."""
+    """The most recently used slices of one corpus, by their documents."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[bytes, SliceView] = OrderedDict()
-        # What questions have taken that did without the slice of these documents, in units of their own.
+        # Work of queries that were answered without the slice of these documents, in arbitrary units.
         self._spent: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
-        """The slice of these documents. Cost: a pass over their numbers where it is there already."""
+        """Return the slice of these documents. Cost: a pass over their numbers if it is cached."""
         key = _digest(chosen)
         with self._lock:
             found = self._made.get(key)
@@ -206,15 +207,16 @@ class Slices:
         return found
 
     def made(self) -> list[SliceView]:
-        """Those that are there."""
+        """Return the cached slices."""
         with self._lock:
             return list(self._made.values())
 
     def prefers(self, chosen: Sequence[Docs], work: int, worth: int) -> bool:
-        """Whether to ask the slice of these documents, or else to do the work of a question without it.
+        """Return True to query the slice of these documents, False to do the work of a query without it.
 
-        It is asked where it is there, and indexed, and as soon as such questions would have taken more work
-        than is worth indexing it: at most twice what one takes who knows how many there will be.
+        It is used if it is cached and indexed, and otherwise once such queries would have taken more work
+        than indexing it is worth: in total at most twice the work of knowing the number of queries ahead of
+        time.
         """
         key = _digest(chosen)
         with self._lock:
@@ -228,19 +230,19 @@ class Slices:
 
 
 def slice_of(corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
-    """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
+    """Return the chosen documents of a corpus as a corpus; cached with it (`Slices`)."""
     return _slices_of(corpus).get(corpus, chosen, shown)
 
 
 def forget_slices(corpus: ParentView) -> None:
-    """Let go of the slices that are kept with a corpus, each of which refers to it."""
+    """Release the slices that are cached with a corpus, each of which refers to it."""
     kept: Slices | None = corpus.__dict__.pop("_slices", None)
     for made in () if kept is None else kept.made():
         forget_slices(made)
 
 
 def prefers_slice(corpus: ParentView, chosen: Sequence[Docs], work: int, worth: int) -> bool:
-    """Whether the slice of the chosen documents of a corpus is to be asked (`Slices.prefers`)."""
+    """Return True if the slice of the chosen documents of a corpus should answer (`Slices.prefers`)."""
     return _slices_of(corpus).prefers(chosen, work, worth)
 
 
@@ -258,7 +260,7 @@ def _digest(chosen: Sequence[Docs]) -> bytes:
 
 
 def _indexed(segments: Sequence[Segment], chosen: Sequence[Docs]) -> list[NativeSegment]:
-    """The chosen documents' tokens as segments in memory."""
+    """Return the chosen documents' tokens as segments in memory."""
     directory = MemoryDirectory()
     made = []
     for number, parts in enumerate(_runs(segments, chosen)):
@@ -271,7 +273,7 @@ def _indexed(segments: Sequence[Segment], chosen: Sequence[Docs]) -> list[Native
 
 
 def _runs(segments: Sequence[Segment], chosen: Sequence[Docs]) -> Iterator[list[Part]]:
-    """Documents of segments whose ids ascend: those of one corpus. Those of a sum may begin anew."""
+    """Yield runs of segments' documents whose ids ascend: those of one corpus. In a sum, ids may restart."""
     run: list[Part] = []
     last = -1
     for segment, docs in zip(segments, chosen, strict=True):

@@ -1,6 +1,6 @@
 """One corpus at one version: its segments, its tokenizer, and one index over all segments.
 
-Everything is opened when it is first asked for, so that opening a database costs the same whatever its size.
+Everything is opened on first use, so that opening a database costs the same whatever its size.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ __all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
 
 
 def together(store: Store, opened: Callable[[One], Value], items: Sequence[One]) -> list[Value]:
-    """The answers for all items, asked for at the same time where files lie elsewhere."""
+    """Return `opened` of all items, in parallel if files are remote."""
     if not store.directory.is_remote or len(items) < 2:
         return [opened(item) for item in items]
     return list(interrupts.at_once(opened, items))
 
 
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:
-    """The segment that an entry names, opened by its kind.
+    """Open the segment that an entry names, according to its kind.
 
-    Raises CorruptionError when its file contradicts the entry, FormatVersionError for a kind that
+    Raises CorruptionError if its file contradicts the entry, FormatVersionError for a kind that
     this program does not know.
     """
     path = store.directory.path_of(entry.file.name)
@@ -64,7 +64,7 @@ def open_segment(store: Store, entry: SegmentEntry) -> Segment:
     expected = (entry.n_tokens, entry.n_documents, entry.first_doc_id)
     if numbers != expected:
         raise CorruptionError(
-            f"segment {path} says (tokens, documents, first id) {numbers}, "
+            f"segment {path} has (tokens, documents, first id) {numbers}, "
             f"but the manifest {expected}; restore the file from a backup",
             path=path,
             expected=expected,
@@ -85,7 +85,7 @@ class CorpusView:
         self.hold = store.current_hold() if hold is None else hold
 
     def keep(self, version: int, hold: object | None) -> None:
-        """Go over to a later version, which has the same entry, and what keeps its files."""
+        """Switch to a later version with the same entry, and to the hold that keeps its files."""
         self.hold = hold
 
     @cached_property
@@ -94,11 +94,11 @@ class CorpusView:
 
     @cached_property
     def tokenizer_title(self) -> str:
-        """The tokenizer's name for people, which distinguishes two files of the kind `json`."""
+        """The tokenizer's display name, which distinguishes two files of the kind `json`."""
         return title_of(self.entry.tokenizer.kind, self.definition())
 
     def definition(self) -> bytes | None:
-        """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
+        """Return the tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
         file = self.entry.tokenizer.file
         return None if file is None else bytes(self._store.read(file, "TOKZ").section("tokenizer"))
 
@@ -133,11 +133,11 @@ class CorpusView:
 
     @property
     def waits_for_segments(self) -> bool:
-        """Whether segments lie elsewhere, so that several are better asked at the same time."""
+        """True if segments are remote, so that several are better queried at the same time."""
         return self._store.directory.is_remote and len(self.entry.segments) > 1
 
     def warm(self) -> memory_residency.WarmedIndex:
-        """Read the segments into memory, as far as that has room (`residency.warm`)."""
+        """Read the segments into memory, as far as they fit (`memory_residency.warm`)."""
         return memory_residency.warm([*self.segments, *self.subtracted])
 
     @property
@@ -150,44 +150,44 @@ class CorpusView:
         return self.entry.n_tokens
 
     def removed(self, i: int) -> Docs:
-        """Local numbers of the documents of segment i that were removed: (k,) uint32, ascending."""
+        """Return local numbers of the documents of segment i that were removed: (k,) uint32, ascending."""
         return self._removed[i]
 
     def kept(self, i: int) -> Docs:
-        """Local numbers of the documents of segment i that count: (k,) uint32, ascending."""
+        """Return local numbers of the documents of segment i that count: (k,) uint32, ascending."""
         every = np.arange(self.segments[i].n_documents, dtype=np.uint32)
         return np.delete(every, self.removed(i))
 
     def n_kept_of(self, doc_ids: NDArray[np.int64]) -> int:
-        """How many of these documents, ids ascending and each once, count."""
+        """Return how many of these documents count; ids ascend without duplicates."""
         found = (segment.locals_of(doc_ids) for segment in self.segments)
         return sum(int((~np.isin(docs, self.removed(i))).sum()) for i, docs in enumerate(found))
 
     def sliced(self, chosen: Sequence[Docs], shown: str, /) -> slices.SliceView:
-        """Some of the documents as a corpus of their own (`SliceView`)."""
+        """Return some of the documents as a corpus (`SliceView`)."""
         return slices.slice_of(self, chosen, shown)
 
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
-        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        """Return True if the slice of these documents should answer (`Slices.prefers`)."""
         return slices.prefers_slice(self, chosen, work, worth)
 
     def in_sentences(self) -> sentences.SentenceView:
-        """Return the sentences as a corpus of their own, a document each (`SentenceView`)."""
+        """Return the sentences as a corpus, one document per sentence (`SentenceView`)."""
         return sentences.in_sentences(self)
 
     def forget_slices(self) -> None:
-        """Let go of the slices that are kept, which refer to it."""
+        """Release the cached slices, which refer to this view."""
         if "_slices" in self.__dict__:
             slices.forget_slices(self)
 
     def lacking(self) -> None:
-        """Nothing: what was removed from a corpus has been a part of it."""
+        """Return None: removed documents always belonged to the corpus."""
 
     def check_difference(self) -> None:
-        """Nothing, as `lacking`."""
+        """Do nothing, as `lacking`."""
 
     def corpus_of(self, i: int) -> str:
-        """The corpus that segment i belongs to."""
+        """Return the corpus that segment i belongs to."""
         return self.entry.name
 
     @cached_property
@@ -200,7 +200,7 @@ class CorpusView:
     def check(self) -> None:
         """Verify every segment, the tokenizer, and that removed documents are documents of the corpus.
 
-        Raises CorruptionError at the first thing wrong.
+        Raises CorruptionError at the first problem.
         """
         for segment in (*self.segments, *self.subtracted):
             segment.check()
@@ -226,7 +226,7 @@ class CorpusView:
                     )
 
     def check_tokens(self) -> None:
-        """Verify that the vocabulary has every token. Cost: a pass over the symbols."""
+        """Verify that the vocabulary covers every token. Cost: a pass over the symbols."""
         n_vocabulary = self.tokenizer.n_vocabulary
         for segment in (*self.segments, *self.subtracted):
             largest = segment.largest_id()
@@ -246,13 +246,13 @@ class CorpusView:
 
 
 def last_id(segment: Segment) -> int:
-    """The largest document id of a segment; one below the first where it has no documents."""
+    """Return the largest document id of a segment; one below the first if it has no documents."""
     n = segment.n_documents
     return segment.doc_id(n - 1) if n else segment.first_doc_id - 1
 
 
 def _same_documents(removed: Segment, segment: Segment) -> bool:
-    """Whether documents of both that have the same id have the same tokens."""
+    """Return True if documents of both with the same id have the same tokens."""
     numbers = segment.locals_of(removed.doc_ids())
     expected_ids, expected_offsets = removed.token_ids(removed.locals_of(segment.doc_ids(numbers)))
     ids, offsets = segment.token_ids(numbers)

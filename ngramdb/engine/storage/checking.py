@@ -31,7 +31,7 @@ class Store(Protocol):
 
 
 class CheckFinding(NamedTuple):
-    """One thing that is wrong: the file, the byte (None if unknown) and what is wrong."""
+    """One problem: the file, the byte (None if unknown) and what is wrong."""
 
     file: str
     offset: int | None
@@ -39,7 +39,7 @@ class CheckFinding(NamedTuple):
 
 
 def findings(store: Store) -> Iterator[CheckFinding]:
-    """See `Store.check`."""
+    """Yield the findings of `Store.check`."""
     for name, verify in _verifications(store):
         try:
             verify()
@@ -50,11 +50,11 @@ def findings(store: Store) -> Iterator[CheckFinding]:
 
 
 def _verifications(store: Store) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Every file's name, and a function that raises if something is wrong with it."""
+    """Yield every file's name, and a function that raises if something is wrong with it."""
     yield MARKER, lambda: store.open_file(MARKER, MARKER_KIND, None).verify()
     manifest = store.manifest
     versions = {manifest.version}
-    with contextlib.suppress(OSError):  # then the newest is all that we know of
+    with contextlib.suppress(OSError):  # only the newest version is known then
         versions.update(store.listed_versions())
     for version in sorted(versions):
         yield manifest_name(version), partial(_verify_version, store, version, version == manifest.version)
@@ -75,9 +75,9 @@ def _verify_version(store: Store, version: int, is_needed: bool) -> None:
 
 
 def _verify_hole(store: Store, before: int, after: int) -> None:
-    """Raise when the versions in between are gone: only the oldest ones expire."""
+    """Raise if the versions in between are gone: only the oldest ones expire."""
     name = manifest_name(before + 1)
-    # In this order: if the older one is there after the other was missed, no writer has removed that.
+    # In this order: if the older one exists after the other was found missing, no writer has removed that.
     if store.directory.exists(name) or not store.directory.exists(manifest_name(before)):
         return
     path = store.directory.path_of(name)
@@ -92,7 +92,7 @@ def _verify_hole(store: Store, before: int, after: int) -> None:
 
 
 def _verify(store: Store, ref: FileRef) -> None:
-    # Opened afresh: a file that was replaced since it was first opened must be found too. The letters of
+    # Opened again: a file that was replaced since it was first opened must be found too. The letters of
     # a segment's file are those of its kind, which are compared when the segment is opened.
     folder = split_name(ref.name)[0]
     store.open_file(ref.name, None if folder == SEGMENTS else KINDS[folder], ref.info).verify()

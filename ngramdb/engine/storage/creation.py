@@ -1,7 +1,7 @@
-"""Finding out whether a directory holds a database, and making one where there is room for it.
+"""Detecting whether a directory holds a database, and creating one if it is empty.
 
-The file NGRAMDB makes a directory a database. It is written last, once version 1 is in place, so that a
-creation that was cut short leaves no database, and the next try clears up and starts anew. Nothing is ever
+The file NGRAMDB makes a directory a database. It is written last, after version 1 is complete, so that an
+interrupted creation leaves no database, and the next attempt cleans up and starts over. Nothing is ever
 written into a directory that holds anything else.
 """
 
@@ -39,9 +39,9 @@ class Marker(NamedTuple):
 
 
 def read_marker(directory: Directory) -> Marker | None:
-    """The marker, or None if there is none.
+    """Return the marker, or None if it does not exist.
 
-    Raises CorruptionError, FormatVersionError, NotADatabase for a file.
+    Raises CorruptionError, FormatVersionError, or NotADatabase if the path is a file.
     """
     try:
         buffer = directory.open_read(MARKER)
@@ -54,18 +54,18 @@ def read_marker(directory: Directory) -> Marker | None:
     container.verify()
     database_id = container.properties.get("database")
     if not isinstance(database_id, str):
-        raise CorruptionError(f"{path}: the file names no database", path=path, found=database_id)
+        raise CorruptionError(f"{path}: invalid database id", path=path, found=database_id)
     return Marker(database_id, container.writer_flags)
 
 
 def require_database(directory: Directory) -> Marker:
-    """The marker. Raises NotADatabase if the directory is something else, StorageError if there is none."""
+    """Return the marker. Raises NotADatabase for another kind of directory, StorageError if it is missing."""
     marker = read_marker(directory)
     if marker is not None:
         return marker
     path = directory.description
     if directory.root_entries() is None:
-        raise StorageError(f"{path}: there is no database here, nor any folder; check the path", path=path)
+        raise StorageError(f"{path}: no database here, and no such folder; check the path", path=path)
     _check_free(directory)
     raise NotADatabase(
         f"{path}: the folder holds no database yet; open it for writing to make one", path=path
@@ -73,7 +73,7 @@ def require_database(directory: Directory) -> Marker:
 
 
 def create_database(directory: Directory) -> Marker:
-    """Make an empty database, or wait for the process that makes it, and return that; durable on return.
+    """Create an empty database and return its marker, durably; or wait for the process that creates it.
 
     Raises NotADatabase if the directory holds anything else; then nothing has been written.
     """
@@ -84,9 +84,7 @@ def create_database(directory: Directory) -> Marker:
         directory.make_root()
     except FileNotFoundError as error:
         path = directory.description
-        raise StorageError(
-            f"{path}: the folder that should hold the database does not exist; make it first", path=path
-        ) from error
+        raise StorageError(f"{path}: the parent folder does not exist; make it first", path=path) from error
     if directory.root_entries() is None:
         path = directory.description
         raise StorageError(
@@ -101,8 +99,8 @@ def create_database(directory: Directory) -> Marker:
         if leftovers and not directory.has_locks:
             path = directory.description
             raise ConflictError(
-                f"{path}: a database is being made here, or its making was stopped; try again, and if nobody "
-                f"is at it, remove {leftovers[0]} first",
+                f"{path}: a database is being created here, or creating it was stopped; try again, and if no "
+                f"other process is creating it, remove {leftovers[0]} first",
                 path=path,
             )
         for name in leftovers:
@@ -114,7 +112,7 @@ def create_database(directory: Directory) -> Marker:
 
 
 def _check_free(directory: Directory) -> list[str]:
-    """The files that an unfinished creation left. Raises NotADatabase if anything else is there."""
+    """Return the files that an unfinished creation left. Raises NotADatabase if anything else is there."""
     path = directory.description
     try:
         entries = set(directory.root_entries() or [])
@@ -123,7 +121,7 @@ def _check_free(directory: Directory) -> list[str]:
     foreign = sorted(entry for entry in entries - {LOCK, MANIFESTS} if not is_temporary(entry))
     if foreign:
         raise NotADatabase(
-            f"{path}: the folder holds no database (there is no file {MARKER}), but other things, such as "
+            f"{path}: the folder holds no database (no file {MARKER}), but other things, such as "
             f"{foreign[0]!r}; choose another folder, or one that is empty or does not exist yet",
             path=path,
         )
@@ -160,4 +158,4 @@ def _write_marker(directory: Directory, database_id: str) -> None:
 
 def _not_a_folder(directory: Directory) -> NotADatabase:
     path = directory.description
-    return NotADatabase(f"{path}: this is a file, and a database is a folder; check the path", path=path)
+    return NotADatabase(f"{path}: this is a file, but a database is a folder; check the path", path=path)

@@ -9,7 +9,7 @@ from ngramdb.tokenizers.base import FileContent
 
 
 def write_content(transaction: Transaction, folder: str, suffix: str, content: FileContent) -> FileRef:
-    """A tokenizer's definition or vocabulary as a new file, synced."""
+    """Write a tokenizer's definition or vocabulary to a new file, synced."""
     name, file = transaction.create_file(folder, suffix)
     writer = ContainerWriter(file, kind=content.kind)
     for section, data in content.sections.items():

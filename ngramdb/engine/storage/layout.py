@@ -1,4 +1,4 @@
-"""How the files of a database are called. FORMAT.md, "The folder", describes them in prose."""
+"""Names of the files of a database. FORMAT.md, "The folder", describes them in prose."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LOCK = "LOCK"
 UNSYNCED = "UNSYNCED"
 MANIFESTS = "manifests"
 SEGMENTS = "segments"
-#: Folders of data files, and the kind of container that each of them holds (native segments, in that folder).
+#: Folders of data files, and the kind of container in each (in the folder of segments: native ones).
 KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits": "AUDT"}
 
-#: Bytes that are kept on the local disk of databases in object stores, where nothing else is asked for.
+#: Default limit, in bytes, of the local disk cache for databases in object stores.
 DEFAULT_CACHE_LIMIT = 20 << 30
 
 _MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
@@ -30,37 +30,37 @@ _DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
 
 
 def manifest_name(version: int) -> str:
-    """The name of a version's manifest."""
+    """Return the name of a version's manifest."""
     return f"{MANIFESTS}/{version:010d}.manifest"
 
 
 def version_of(name: str) -> int | None:
-    """The version in a manifest's name; None for other names."""
+    """Return the version in a manifest's name; None for other names."""
     match = _MANIFEST.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def temporary_name(final: str) -> str:
-    """A name under which the file that will be called `final` is written; different each time."""
+    """Return a name under which the file to be called `final` is written; different each time."""
     return f"{final}.{os.urandom(4).hex()}.tmp"
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a writer gives this name to a file that is not complete."""
+    """Return True if writers use this name for incomplete files."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def new_data_name(folder: str, suffix: str) -> str:
-    """A name that no other file has: 128 random bits."""
+    """Return a name that no other file has: 128 random bits."""
     return f"{folder}/{os.urandom(16).hex()}.{suffix}"
 
 
 def is_data_file(name: str) -> bool:
-    """Whether a writer of ours could have given this name; anything else in a folder is left alone."""
+    """Return True if our writers could have chosen this name; all other files in a folder are left alone."""
     return _DATA_FILE.fullmatch(name) is not None
 
 
-# ---- Removing what crashed writers left: files that no kept version refers to.
+# ---- Removing files that crashed writers left, and that no kept version refers to.
 
 
 def collect_orphans(
@@ -69,15 +69,15 @@ def collect_orphans(
     read_older: Callable[[], Iterator[Manifest]],
     files: set[str] | None = None,
 ) -> tuple[list[str], bool]:
-    """Remove orphans. Returns their names, and True unless one could not be removed.
+    """Remove orphans. Return their names, and True unless one could not be removed.
 
     Parameters
     ----------
     newest : the newest version.
-    read_older : the other kept versions, oldest first; read only as far as there are files to account
-        for.
-    files : data files that may be orphans; None looks at all files of the database, temporary ones included
-    Failures to remove a file are passed over: the next writer tries again.
+    read_older : the other kept versions, oldest first; read only while files remain to be
+     accounted for.
+    files : data files that may be orphans; None checks all files of the database, temporary ones included
+    Failures to remove a file are ignored: the next writer tries again.
     Cost: listing the folders without `files`; in the common case no file is read.
     """
     temporary = set()
@@ -90,7 +90,7 @@ def collect_orphans(
         return [], True
     removed = []
     with contextlib.suppress(OSError):
-        # A manifest that was taken back may still be there after a power failure, and refer to these files,
+        # A retracted manifest may reappear after a power failure, and refer to these files,
         # unless its removal is made durable before theirs.
         directory.sync_folder(MANIFESTS)
         for name in sorted(orphans):

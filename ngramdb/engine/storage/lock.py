@@ -1,9 +1,9 @@
-"""The lock that lets one writer at a time into a database on disk.
+"""The lock that admits one writer at a time to a database on disk.
 
-The operating system's lock (flock) on the file LOCK decides; it ends with its process, even one that was
-killed. What is written in the file only names the holder for error messages, so old contents do no harm.
-Nobody may remove the file: two writers could then each lock a file of that name. (`acquire` notices when that
-happened before its own turn.)
+The operating system's lock (flock) on the file LOCK decides; it ends with its process, even a killed
+one. The content of the file only names the holder for error messages, so stale content is harmless.
+The file must never be removed: two writers could then each lock a file of that name. (`acquire` detects a
+removal before its own turn.)
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ngramdb.regular_files import NO_FOLLOW, open_regular
 if sys.platform != "win32":
     import fcntl
 
-#: Seconds between two tries for the lock: short at first, since most writers are quick; then easy on the
-#: machine.
+#: Seconds between two attempts to lock: short at first, since most writers are quick; then longer to spare
+#: the machine.
 _FIRST_WAIT_S = 0.001
 _LONGEST_WAIT_S = 0.05
-#: Bytes of LOCK that are read to name the holder.
+#: Bytes of LOCK that are read for the holder's name.
 _NOTE_LENGTH = 400
 
 
@@ -41,14 +41,14 @@ class FileLock(WriterLock):
 
     @classmethod
     def acquire(cls, path: str, timeout_s: float | None = 0.0) -> FileLock:
-        """Take the lock on the file `path`, which is made if missing; polls for at most `timeout_s` seconds.
+        """Take the lock on the file `path`, created if missing; poll for at most `timeout_s` seconds.
 
         Call it where Ctrl-C is deferred, or the lock may be lost on its way to the caller.
-        Raises LockedError if somebody else (this process included) still holds it then; OSError if the file
-        cannot be opened or the file system has no locks.
+        Raises LockedError if it is still held (perhaps by this process) then; OSError if the file
+        cannot be opened or the file system does not support locks.
         """
         if sys.platform == "win32":
-            raise StorageError("writing takes flock, which this operating system lacks", path=path)
+            raise StorageError("writing needs flock, which this operating system lacks", path=path)
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         wait_s = _FIRST_WAIT_S
         while True:
@@ -75,12 +75,12 @@ class FileLock(WriterLock):
 
 
 def _try_lock(path: str) -> Descriptor | None:
-    """A file that holds the lock, or None while somebody else does."""
+    """Return a file that holds the lock, or None while it is held elsewhere."""
     file = Descriptor(open_regular(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW))
     try:
         if sys.platform != "win32":
             fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Somebody may have removed the file between our opening and locking it; then this lock excludes
+        # The file may have been removed between opening and locking it; then this lock excludes
         # nobody.
         if os.path.samestat(os.fstat(file.fd), os.lstat(path)):
             return file
@@ -94,13 +94,13 @@ def _try_lock(path: str) -> Descriptor | None:
 
 
 def _leave_note(fd: int) -> bool:
-    """Write into the file who holds the lock. Returns whether this process was the last holder, too."""
-    # A full disk must not keep a writer out who might come to free space.
+    """Write the holder of the lock into the file. Returns True if this process was the last holder, too."""
+    # A full disk must not keep out a writer who might come to free space.
     import socket
 
     note = f"{os.getpid()} {socket.gethostname()}\n".encode()
     with contextlib.suppress(OSError):
-        if os.fstat(fd).st_nlink > 1:  # perhaps somebody else's file: it is locked, and left as it is
+        if os.fstat(fd).st_nlink > 1:  # perhaps another program's file: it is locked, but not written
             return False
         if os.pread(fd, _NOTE_LENGTH, 0) == note:
             return True
@@ -126,7 +126,7 @@ def _locked(path: str, timeout_s: float | None) -> LockedError:
 
 
 def _read_note(path: str) -> tuple[int | None, str]:
-    """The process id and host in the file, or (None, "") where it has none."""
+    """Return the process id and host in the file, or (None, "") if it has none."""
     try:
         with open(open_regular(path, NO_FOLLOW), "rb") as file:
             pid, _, host = file.read(_NOTE_LENGTH).decode("utf-8", "replace").strip().partition(" ")
@@ -136,10 +136,10 @@ def _read_note(path: str) -> tuple[int | None, str]:
 
 
 def hold_file(path: str, dir_fd: int | None = None) -> object | None:
-    """Show that the file is in use, by a shared flock that ends with the object, or with its process.
+    """Mark the file as in use, by a shared flock that ends with the object or with its process.
 
-    None where the file system has no locks, and for a symbolic link. Raises FileNotFoundError, and OSError
-    for what is no regular file.
+    None if the file system does not support locks, and for a symbolic link. Raises FileNotFoundError, and
+    OSError for anything but a regular file.
     """
     if sys.platform == "win32":
         return None
@@ -157,7 +157,7 @@ def hold_file(path: str, dir_fd: int | None = None) -> object | None:
 
 
 def is_held(path: str, dir_fd: int | None = None) -> bool:
-    """Whether somebody, this process included, holds the file. Raises as `hold_file`."""
+    """Return True if any process, including this one, holds the file. Raises as `hold_file`."""
     if sys.platform == "win32":
         return False
     with interrupts.Deferred():
@@ -166,7 +166,7 @@ def is_held(path: str, dir_fd: int | None = None) -> bool:
 
 def _is_held(path: str, dir_fd: int | None) -> bool:
     try:
-        # Over NFS an exclusive lock takes a file that is open for writing; nothing is written.
+        # Over NFS an exclusive lock requires a file that is open for writing; nothing is written.
         fd = _open_to_lock(path, os.O_RDWR, dir_fd)
     except PermissionError:
         fd = _open_to_lock(path, os.O_RDONLY, dir_fd)
@@ -184,9 +184,9 @@ def _is_held(path: str, dir_fd: int | None) -> bool:
 
 
 def remove_unless_held(path: str) -> bool:
-    """Remove a file that nobody holds; whoever waits in `hold_file` meanwhile holds a file without a name.
+    """Remove a file that nobody holds; a process that waits in `hold_file` then holds a file without a name.
 
-    False, and nothing, where somebody holds it, where the file system has no locks, and for a symbolic link.
+    Does nothing and returns False for a held file, without support for locks, and for a symbolic link.
     Raises as `hold_file`.
     """
     if sys.platform == "win32":
@@ -210,7 +210,7 @@ def _remove_unless_held(path: str) -> bool:
 
 
 def _open_to_lock(path: str, flags: int, dir_fd: int | None) -> int | None:
-    """None for a symbolic link: the file that it names is not ours to lock."""
+    """Open the file; None for a symbolic link: its target is not ours to lock."""
     try:
         return open_regular(path, flags | NO_FOLLOW, dir_fd=dir_fd)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The manifest: what a version of the database consists of, as immutable values with a strict JSON form.
+"""The manifest: the content of a version of the database, as immutable values with a strict JSON form.
 
-A version is the whole truth: every corpus, every file with its size and checksum. What the files hold is not
-known here. `from_json` takes nothing on trust: wrong types, impossible numbers and names that could lead out
-of the database's folder raise CorruptionError. Keys that it does not know are skipped; a program that adds
+A version is self-contained: every corpus, every file with its size and checksum. The content of the files is
+not known here. `from_json` trusts nothing: wrong types, impossible numbers and names that could lead out
+of the database's folder raise CorruptionError. Unknown keys are skipped; a program that adds
 one sets a feature flag, so that an older program will not drop it when it writes the next version
 (FORMAT.md).
 """
@@ -38,15 +38,15 @@ OptionValue: TypeAlias = "str | int | float | bool"
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-#: Of the SHA-256 of a file's path: among a million files two are alike once in 500 times.
+#: Digits of the SHA-256 of a file's path: two of a million files collide with a probability of 1 in 500.
 NAME_DIGITS = 12
 _NAMES = re.compile(rf"(?:[0-9a-f]{{{NAME_DIGITS}}})*")
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
-#: Names of versions in a message, at most.
+#: Most names of versions in a message.
 _MOST_NAMES = 10
-#: Ids of documents stay so far below that, that offsets can be added to them.
+#: Ids of documents stay far enough below that for offsets to be added.
 _MAX_DOC_ID = 2**61
-#: Seconds since 1970: the last that has a date of four digits.
+#: Seconds since 1970: the last time with a year of four digits.
 MAX_TIME = 253_402_300_799
 
 _T = TypeVar("_T")
@@ -66,11 +66,11 @@ class FileRef(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """One segment of a corpus; `sign` is +1, or -1 where its counts are subtracted.
+    """One segment of a corpus; `sign` is +1, or -1 if its counts are subtracted.
 
     A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
-    all ids of its file (which was another corpus's); `first_doc_id` includes it. `kind` names what
-    opens its file (`ngramdb.segments.registry`).
+    all ids in its file (which was another corpus's); `first_doc_id` includes it. `kind` selects the code
+    that opens its file (`ngramdb.segments.registry`).
     """
 
     file: FileRef
@@ -85,9 +85,9 @@ class SegmentEntry:
 
 @dataclass(frozen=True)
 class TokenizerEntry:
-    """How a corpus tokenizes.
+    """The tokenizer of a corpus.
 
-    `file` is that of a tokenizer of its own, `vocabulary` has files in the order of their ids.
+    `file` holds a tokenizer's own definition, `vocabulary` has files in the order of their ids.
     """
 
     kind: str
@@ -97,10 +97,10 @@ class TokenizerEntry:
 
 
 class StatisticsEntry(NamedTuple):
-    """What ANALYZE has recorded of a corpus, at `created` (seconds since 1970, UTC).
+    """The statistics that ANALYZE has recorded for a corpus, at `created` (seconds since 1970, UTC).
 
-    `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that it was taken of;
-    for any others it means nothing. `n_types[i]` is the number of different n-grams of length i + 1;
+    `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that they describe;
+    for any others they are invalid. `n_types[i]` is the number of different n-grams of length i + 1;
     `continuation[i]` how many of them have 1, 2, 3 and 4 different left neighbours, `raw[i]` occurrences.
     `frequent` are the most frequent n-grams, each as its nine numbers and its tokens (FORMAT.md).
     """
@@ -117,13 +117,14 @@ class StatisticsEntry(NamedTuple):
 
 
 class LoadRecord(NamedTuple):
-    """How far a load of files has come that commits on its way, or may be asked to go on.
+    """The position of a load of files that commits on its way, or may be resumed later.
 
-    `paths` is the SHA-256 of what the user named, `options` of how it is read. The first `n_files` files are
-    in the corpus, and of the next one what begins in the first `n_lines` lines: `n_documents` documents
-    together. `files` is the SHA-256 of the paths and sizes of those files, and of the path of that next one.
-    `mark` is the CRC-32 of the last of those lines; None where its format has no lines, and in older records.
-    `names` has NAME_DIGITS hexadecimal digits for the path of each of all these files; None in older records.
+    `paths` is the SHA-256 of the paths that the user gave, `options` of how they are read. The corpus has the
+    first `n_files` files, and of the next one everything that begins in the first `n_lines` lines:
+    `n_documents` documents in total. `files` is the SHA-256 of the paths and sizes of those files, and of the
+    path of that next one. `mark` is the CRC-32 of the last of those lines; None if its format has no lines,
+    and in older records. `names` has NAME_DIGITS hexadecimal digits for the path of each of all these files;
+    None in older records.
     """
 
     paths: str
@@ -138,11 +139,11 @@ class LoadRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusEntry:
-    """One corpus: `id` stays when it is renamed; `next_doc_id` is above every id ever given.
+    """One corpus: `id` is unchanged if it is renamed; `next_doc_id` is above every id ever assigned.
 
     Added segments are in the order of their documents' ids, and no two share a range of ids. `audits` are the
-    records of what was removed, oldest first. `statistics` are those of the last ANALYZE, perhaps of an
-    earlier version. `loads` are no two of the same paths.
+    records of removals, oldest first. `statistics` are those of the last ANALYZE, perhaps of an
+    earlier version. No two `loads` have the same paths.
     """
 
     name: str
@@ -173,7 +174,7 @@ class CorpusEntry:
 
     @property
     def wants_sentences(self) -> bool:
-        """Whether it is kept where sentences begin."""
+        """True if the beginnings of sentences are stored."""
         return self.tokenizer.kind != "tokens" and self.options.get("sentences", True) is True
 
     @property
@@ -219,7 +220,7 @@ class Manifest:
 
     @property
     def flags(self) -> int:
-        """What a program must know to read this version (FORMAT.md)."""
+        """Feature flags that a program must know to read this version (FORMAT.md)."""
         needed = any(
             segment.sign < 0 or segment.doc_id_offset
             for corpus in self.corpora.values()
@@ -231,7 +232,7 @@ class Manifest:
 
     @property
     def writer_flags(self) -> int:
-        """What a program must know to write its successor."""
+        """Feature flags that a program must know to write its successor."""
         statistics = [c.statistics for c in self.corpora.values() if c.statistics is not None]
         counted = any(entry.frequent for entry in statistics)
         loaded = any(corpus.loads for corpus in self.corpora.values())
@@ -245,7 +246,7 @@ class Manifest:
         )
 
     def files(self) -> Mapping[str, FileRef]:
-        """Every file that this version and those kept by name need, by name (corpora may share files)."""
+        """Return every file that this version and those kept by name need (corpora may share files)."""
         return self._files
 
     @cached_property
@@ -279,7 +280,7 @@ class Manifest:
         return next((one for one in self.kept.values() if one.version == version), None)
 
     def check(self) -> None:
-        """Raise ValueError or TypeError unless `from_json` would give the same manifest back."""
+        """Raise ValueError or TypeError unless `from_json` would return the same manifest."""
         try:
             copy = Manifest.from_json(self.to_json(), "manifest")
         except CorruptionError as error:
@@ -288,7 +289,7 @@ class Manifest:
             raise ValueError("the manifest has values of another type, or a corpus under another's name")
 
     def to_json(self) -> bytes:
-        """The manifest as UTF-8 JSON text. Raises ValueError or TypeError for what JSON cannot hold."""
+        """Return the manifest as UTF-8 JSON. Raises ValueError or TypeError for values outside JSON."""
         value = _version_to_json(self)
         if self.kept:
             value["kept"] = [
@@ -300,12 +301,12 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes, path: str) -> Manifest:
-        """The manifest in `text`. Raises CorruptionError naming `path` and the place within the JSON."""
+        """Parse a manifest. Raises CorruptionError naming `path` and the place within the JSON."""
         try:
             value = parse_json(text)
         except ValueError as error:
             raise CorruptionError(
-                f"{path}: the manifest is no JSON text: {error}; restore the file from a backup", path=path
+                f"{path}: invalid JSON in the manifest: {error}; restore the file from a backup", path=path
             ) from error
         top = _Reader(value, path, "manifest")
         manifest = _read_version(top)
@@ -362,12 +363,12 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
 def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
     value = {**vars(segment), "file": segment.file._asdict()}
     if segment.kind == NATIVE:
-        del value["kind"]  # as in manifests that were written before there were others
+        del value["kind"]  # as in manifests from before there were other kinds
     return value
 
 
 class _Reader:
-    """Reads the fields of one JSON object and fails with a message that names the place."""
+    """A reader of the fields of one JSON object, whose errors name the place."""
 
     def __init__(self, value: Any, path: str, place: str) -> None:
         self.path = path
@@ -444,7 +445,7 @@ class _Reader:
         for name, value in options.items():
             plain = isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
             if not plain:
-                self.fail(f"{key}.{name}", "a text, a number or a truth value", value)
+                self.fail(f"{key}.{name}", "a text, a number or a boolean", value)
         return options
 
 
@@ -488,7 +489,7 @@ def _read_tokenizer(reader: _Reader) -> TokenizerEntry:
 def _read_statistics(reader: _Reader) -> StatisticsEntry:
     n_types = reader.integers("n_types")
     if len(n_types) < 2:
-        reader.fail("n_types", "numbers for two lengths at least", list(n_types))
+        reader.fail("n_types", "numbers for at least two lengths", list(n_types))
     tables = [_read_table(reader, key, n_types) for key in ("continuation", "raw")]
     if reader.integer("n_left_of_end") > n_types[0]:
         reader.fail("n_left_of_end", f"no more than the {n_types[0]} types", reader.get("n_left_of_end"))
@@ -506,13 +507,13 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
 
 
 def _read_frequent(reader: _Reader) -> tuple[tuple[int, ...], ...]:
-    """Frequent n-grams: nine numbers that are possible, and tokens."""
+    """Read the frequent n-grams: nine possible numbers, and tokens."""
     value = reader.get("frequent")
     if not isinstance(value, list):
         reader.fail("frequent", "an array", value)
     for i, row in enumerate(value):
         if not _is_integers(row) or len(row) < 10 or not _is_possible(row):
-            reader.fail(f"frequent[{i}]", "what can be counted of an n-gram, and its tokens", row)
+            reader.fail(f"frequent[{i}]", "possible counts of an n-gram, and its tokens", row)
     return tuple(map(tuple, value))
 
 
@@ -531,7 +532,7 @@ def _read_load(reader: _Reader) -> LoadRecord:
 
 
 def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:
-    """Four numbers for each length, together no more than there are n-grams of it."""
+    """Read four numbers per length, with a sum of at most its number of n-grams."""
     n_lengths = len(n_types)
     value = reader.get(key)
     rows = [row for row in value if _is_integers(row) and len(row) == 4] if isinstance(value, list) else []

@@ -1,6 +1,6 @@
 """The database as versions of a set of files: opening, snapshots, reading, beginning to write, checking.
 
-What the files hold is defined elsewhere. Immutable files make this simple: a reader takes the newest
+The content of the files is defined elsewhere. Immutable files make this simple: a reader opens the newest
 manifest and needs nothing else ever after; a writer adds files and one manifest. Readers take no lock, in any
 number of threads and processes; one writer at a time holds the lock. Everything here may be shared by
 threads.
@@ -37,22 +37,22 @@ from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, 
 
 __all__ = ["CheckFinding", "Store", "Transaction"]
 
-#: Versions that are kept when nothing else is asked for, the current one included. Their manifests take some
-#: kilobytes each; what they hold on to are files that merging and removing have replaced since.
+#: Default number of versions that are kept, including the current one. Their manifests take a few
+#: kilobytes each; they also keep files that merging and removing have replaced since.
 DEFAULT_KEEP_VERSIONS = 100
 
-#: When an index is read into memory: once it is in use, if it fits; with the first question; never.
+#: When an index is read into memory: once it is in use, if it fits; at the first query; never.
 PREWARM = ("auto", "on", "off")
 
 #: Values of the setting: commits are synced, or not (`unsynced`).
 DURABILITY = ("full", "normal")
 
-#: How often the newest manifest may vanish between listing and opening it before that is an error.
+#: Times that the newest manifest may vanish between listing and opening it before that is an error.
 _TRIES = 20
 
 
 class _State(NamedTuple):
-    """All that a look for newer versions needs, replaced as a whole: one assignment, no lock for readers."""
+    """The state for detecting newer versions, replaced as a whole: one assignment, no lock for readers."""
 
     loaded: LoadedVersion
     next_name: str
@@ -68,20 +68,21 @@ class Store:
         self._marker = marker
         self._containers: dict[str, Container] = {}
         self._loading = threading.Lock()
-        self._tidying = threading.Lock()  # of what a commit had to leave because it was in use
+        self._tidying = threading.Lock()  # for removing what a commit had to leave because it was in use
         self._closed = False
         # Versions that were read or written here, while they are kept.
         self._known: dict[int, LoadedVersion] = {}
-        #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
+        #: Versions that a commit leaves, including its own; older ones are removed, with files that only they
+        #: need.
         self.keep_versions = DEFAULT_KEEP_VERSIONS
-        # The oldest of the versions beyond those that was in use when it was to go.
+        # The oldest of the versions beyond those that was in use when it was to be removed.
         self._in_use: int | None = None
-        # False while files may be there that no version needs, by transactions and by removals of versions.
+        # False while there may be files that no version needs, left by transactions and removals of versions.
         self._is_clean = False
         self._let_all_go = True
         self._durability = unsynced.Durability(directory, marker.database_id)
         self._has_unsynced = False
-        #: Says when an index is read into memory, one of `PREWARM`.
+        #: Returns when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
         self._load_newest()
@@ -90,7 +91,7 @@ class Store:
     def open(cls, directory: Directory, read_only: bool = False, create: bool = True) -> Store:
         """Open the database in `directory` at its newest version.
 
-        Make one if there is none and `create` is set.
+        Create a database if none exists and `create` is set.
 
         With `read_only` nothing is ever written, not even a lock: it works on a read-only file system.
         Raises NotADatabase if something else is there; FormatVersionError if a newer program wrote it;
@@ -108,12 +109,12 @@ class Store:
 
     @property
     def database_id(self) -> str:
-        """32 hexadecimal digits that were drawn when the database was made."""
+        """32 hexadecimal digits that were drawn when the database was created."""
         return self._marker.database_id
 
     @property
     def synced(self) -> bool:
-        """If True, commits are durable when they return (`unsynced`)."""
+        """True if commits are durable when they return (`unsynced`)."""
         return self._durability.synced
 
     @synced.setter
@@ -123,7 +124,7 @@ class Store:
     def close(self) -> None:
         """Release all files. Containers and arrays that were handed out stay valid while they are used.
 
-        Commits that were not synced are made durable, unless another writer is at work. Raises StorageError.
+        Unsynced commits are made durable, unless another writer holds the lock. Raises StorageError.
         """
         try:
             if self._has_unsynced and not self._closed:
@@ -148,20 +149,20 @@ class Store:
         return self._current().loaded.manifest
 
     def refresh(self, at_once: bool = False) -> bool:
-        """Take a newer version, if one has been committed.
+        """Switch to a newer version, if one has been committed.
 
-        Returns whether the version changed. `at_once`: look even where somebody has looked a moment ago,
-        which takes a request where the database is in an object store.
+        Returns True if the version changed. `at_once`: look even if this was done a moment ago,
+        which takes a request if the database is in an object store.
 
         Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
-        stays. Raises DatabaseGone where the database is no longer at its path.
+        stays. Raises DatabaseGone if the database is no longer at its path.
         """
         state = self._current()
         if at_once:
             self.directory.look_again()
-        try:  # before each statement: a `with` would take as long as the look
-            # A manifest is taken back when its commit fails halfway, hence the check of our own; and old ones
+        try:  # before each statement: a `with` would take as long as the lookup
+            # A manifest is retracted if its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.
             if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
                 self.directory.exists(state.next_name)
@@ -175,9 +176,9 @@ class Store:
             raise
 
     def evict(self) -> bool:
-        """Make room on the local disk, where more is kept there of an object store than is wished.
+        """Evict cached blocks of an object store until the local cache fits its limit.
 
-        Returns whether that was so: then files have to be opened anew, those in use are not affected.
+        Returns True if files were evicted: then files must be opened again; those in use are not affected.
         """
         if not self.directory.evict():
             return False
@@ -185,16 +186,16 @@ class Store:
         return True
 
     def listed_versions(self) -> list[int]:
-        """The versions that are kept, oldest first, without reading them."""
+        """Return the kept versions, oldest first, without reading them."""
         return self._durability.versions()
 
     def versions(self) -> list[Manifest]:
-        """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
+        """Return all kept versions, oldest first. Raises CorruptionError if one of them is damaged."""
         found = {one.version: one for one in self.manifest.kept.values()}
         with storage_errors("list the versions", self.directory.description), self._while_there():
             listed = self._durability.versions()
             for version in listed:
-                # One that a writer removes meanwhile is no longer kept.
+                # A version that a writer removes meanwhile is no longer kept.
                 with contextlib.suppress(FileNotFoundError):
                     found[version] = self._read_version(version)
             if not listed:
@@ -202,7 +203,7 @@ class Store:
         return [found[version] for version in sorted(found)]
 
     def version(self, number: int) -> Manifest:
-        """A version that is kept. Raises BindError when it is not, CorruptionError when it is damaged."""
+        """Return a kept version. Raises BindError if it is not kept, CorruptionError if it is damaged."""
         current = self.manifest
         if number == current.version:
             return current
@@ -227,9 +228,9 @@ class Store:
         )
 
     def read(self, ref: FileRef, kind: str) -> Container:
-        """The container that `ref` names, opened at first use and kept for the next.
+        """Return the container that `ref` names, opened at first use and cached.
 
-        Raises CorruptionError if it is another file than `ref` describes; StorageError if it is gone.
+        Raises CorruptionError if the file is not the one that `ref` describes; StorageError if it is gone.
         """
         self._current()
         container = self._containers.get(ref.name)
@@ -244,16 +245,16 @@ class Store:
     def begin(self, timeout_s: float | None = 0.0) -> Iterator[Transaction]:
         """Take the writer's lock and return a transaction on the newest version; use it in a `with` block.
 
-        Waits up to `timeout_s` seconds for another writer (None: without end). Orphans of earlier crashes are
-        removed on the way. Raises LockedError, ReadOnlyError, or what `refresh` raises.
+        Waits up to `timeout_s` seconds for another writer (None: no limit). Orphans of earlier crashes are
+        removed on the way. Raises LockedError, ReadOnlyError, or any error of `refresh`.
         """
         self._current()
         path = self.directory.description
         if self.read_only:
             raise ReadOnlyError(f"{path}: the database was opened read-only; open it for writing", path=path)
-        self.refresh()  # before anything is written, be it the lock, into what may have taken its place
+        self.refresh()  # before anything, even the lock, is written into a folder that may have replaced it
         with storage_errors("begin to write", path), self._while_there():
-            # Else a reader that removes what is no longer in use would be taken for another writer.
+            # Otherwise a reader that removes unused versions would be mistaken for another writer.
             with self._tidying:
                 lock = self.directory.lock_writer(timeout_s)
             try:
@@ -278,14 +279,14 @@ class Store:
     def check(self) -> Iterator[CheckFinding]:
         """Verify every byte of every file that the newest version needs, and of all manifests.
 
-        A manifest that is gone is noticed where an older one is there: the oldest ones may have expired.
+        A missing manifest is noticed if an older one exists: the oldest ones may have expired.
         Yields what is wrong and raises nothing; a sound database yields nothing.
         Cost: reads the whole database once.
         """
         return findings(self)
 
     def open_file(self, name: str, kind: str | None, info: FileInfo | None) -> Container:
-        """Open a file that the database needs, whether it was opened before or not.
+        """Open a file that the database needs, whether or not it was opened before.
 
         Raises CorruptionError, StorageError.
         """
@@ -303,13 +304,13 @@ class Store:
         except CorruptionError:
             if source is None:
                 raise
-            source.forget()  # what is kept here may be damaged, where the file itself is not
-            logs.record(logs.WARNING, "repaired the local copy of %s: it is damaged and is read again", path)
+            source.forget()  # the cached copy may be damaged while the file itself is not
+            logs.record(logs.WARNING, "repaired the local copy of %s: it was damaged and is read again", path)
             return Container.open(buffer, path, kind, info, source)
 
     @contextlib.contextmanager
     def _while_there(self) -> Iterator[None]:
-        """Raise DatabaseGone instead of an error in the block that comes of the database's absence."""
+        """Raise DatabaseGone instead of an error in the block that is due to the database's absence."""
         try:
             yield
         except (StorageError, OSError):
@@ -317,7 +318,7 @@ class Store:
             raise
 
     def _require_there(self) -> None:
-        """Raise DatabaseGone when the database that was opened is no longer at its path."""
+        """Raise DatabaseGone if the database that was opened is no longer at its path."""
         path = self.directory.description
         try:
             marker = read_marker(self.directory)
@@ -328,12 +329,12 @@ class Store:
         if marker is None:
             raise DatabaseGone(
                 f"{path}: the database that was opened is no longer here: it was moved or removed; put it "
-                "back, or connect to where it is now",
+                "back, or connect to its new location",
                 path=path,
             )
         if marker.database_id != self.database_id:
             raise DatabaseGone(
-                f"{path}: the database here is another one than was opened: it was replaced; connect again",
+                f"{path}: the database here is not the one that was opened: it was replaced; connect again",
                 path=path,
             )
 
@@ -344,10 +345,10 @@ class Store:
         return self._state
 
     def _prepare_to_write(self, is_clean: bool) -> tuple[Manifest, bool]:
-        """With the lock held: the newest version, after making sure that this program may succeed it.
+        """With the lock held, return the newest version, after checking that this program may succeed it.
 
         Unless the database `is_clean`, orphans are removed; listing all files takes as long as writing a
-        small one. Returns also whether it is clean now.
+        small one. Also returns whether it is clean now.
         """
         if self.directory.has_locks:
             settled = self._durability.prepare(self.keep_versions)
@@ -369,7 +370,7 @@ class Store:
             yield self._read_version(version)
 
     def _read_version(self, version: int) -> Manifest:
-        """A kept version's manifest, read once while its file stays the same."""
+        """Return a kept version's manifest, read once while its file stays the same."""
         known = self._known.get(version)
         if (
             known is not None
@@ -382,13 +383,13 @@ class Store:
         return loaded.manifest
 
     def current_hold(self) -> object | None:
-        """What keeps the newest version that this store knows of; see `hold`."""
+        """Return an object that keeps the newest version that this store knows of; see `hold`."""
         return self._current().hold
 
     def hold(self, version: int) -> object | None:
         """Keep writers from removing a version, and files that it needs, as long as the result lives.
 
-        None when it is gone already, or where the file system has no locks.
+        None if it is gone already, or the file system does not support locks.
         """
         state = self._state
         if state is not None and state.loaded.manifest.version == version:
@@ -398,7 +399,7 @@ class Store:
         return None
 
     def _hold_file(self, name: str) -> object | None:
-        """Raise FileNotFoundError when the manifest is gone; other failures leave it unprotected."""
+        """Raise FileNotFoundError if the manifest is gone; other failures leave it unprotected."""
         try:
             hold = self.directory.hold(name)
             if hold is None or self.directory.exists(name):
@@ -412,11 +413,12 @@ class Store:
     def let_go(self) -> bool:
         """Remove versions that were in use when a commit of this store would have removed them.
 
-        The one before a commit is in use as a rule, by the connection that commits: until it has gone over,
-        its statement has ended and its results are read. The writer's lock is taken once nobody reads the
-        oldest one; where another writer is at work that one removes it. False while some are in use.
+        The one before a commit is usually in use, by the connection that commits: until that has switched to
+        the new version, its statement has ended and its results are read. The writer's lock is taken once
+        nobody reads the oldest one; another writer, if active, removes it instead. Returns False while some
+        are in use.
 
-        Cost: nothing as a rule, a look at a file where a version was in use.
+        Cost: usually nothing, one file lookup if a version was in use.
         """
         if self._in_use is None or self._closed:
             return True
@@ -444,14 +446,14 @@ class Store:
         return self._in_use is None
 
     def _let_go(self) -> None:
-        """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.
+        """After a commit, with the lock held, remove versions beyond those to keep, the oldest first.
 
-        Versions in use stay, and those after them; files that only removed versions needed go.
+        Versions in use stay, and so do those after them; files that only removed versions needed are removed.
 
-        Failures are passed over: the next writer tries again.
+        Failures are ignored: the next writer tries again.
         """
         self._in_use = None
-        before, self._let_all_go = self._let_all_go, False  # unless all goes well
+        before, self._let_all_go = self._let_all_go, False  # unless all succeeds
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
@@ -462,7 +464,7 @@ class Store:
                     self._in_use = version
                     beyond = beyond[:i]
                     break
-                if i > 0:  # after a crash, too, none shall be there without those after it
+                if i > 0:  # even after a crash, none may exist without those after it
                     self.directory.sync_folder(MANIFESTS)
                 files = self._with_files_of(version, files)
                 self.directory.remove(manifest_name(version))
@@ -471,7 +473,7 @@ class Store:
             self._let_all_go = before and (not beyond or self._collect_orphans(self.manifest, kept, files))
 
     def _with_files_of(self, version: int, files: set[str] | None) -> set[str] | None:
-        """The files and those of a version; None if its manifest is damaged: any file may be its own."""
+        """Add the files of a version; return None if its manifest is damaged: any file may be its own."""
         with contextlib.suppress(CorruptionError):
             return None if files is None else files | self._read_version(version).files().keys()
         return None
@@ -485,7 +487,7 @@ class Store:
         return is_clean
 
     def _load_newest(self) -> _State:
-        """Make the newest version on disk the current one; returns the old state if nothing changed."""
+        """Make the newest version on disk the current one; return the old state if nothing changed."""
         with self._loading:
             for _ in range(_TRIES):
                 versions = self._durability.versions()
@@ -494,7 +496,7 @@ class Store:
                 try:
                     return self._install(self._read_newest(versions))
                 except FileNotFoundError:
-                    continue  # a commit was taken back, or an old version removed, since the listing
+                    continue  # a commit was retracted, or an old version removed, since the listing
             path = self.directory.description
             raise CorruptionError(
                 f"{path}: the database has lost its manifests; restore the folder manifests from a backup",
@@ -516,7 +518,7 @@ class Store:
             earlier = ", ".join(map(str, versions[:-1])) or "none"
             raise CorruptionError(
                 f"{error}. This is the newest version; earlier ones that are kept: {earlier}. Moving the "
-                "damaged file out of the folder goes back to the one before, for good",
+                "damaged file out of the folder returns to the version before it, permanently",
                 path=error.path,
                 offset=error.offset,
                 expected=error.expected,
@@ -524,7 +526,7 @@ class Store:
             ) from error
 
     def _adopt(self, loaded: LoadedVersion) -> None:
-        """Take over a version that a transaction of this store has committed."""
+        """Switch to a version that a transaction of this store has committed."""
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
         if self._durability.is_synced:

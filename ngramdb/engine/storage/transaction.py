@@ -2,8 +2,8 @@
 
 The order of a commit (FORMAT.md, "Commit"): every data file synced, their folders synced, the manifest
 written under a temporary name and synced, published under its number, the folder of manifests synced. Until
-it is published nothing refers to the new files. The main invariant: a file is removed only when it is certain
-that no manifest that could come back after a power failure refers to it.
+it is published nothing refers to the new files. The main invariant: a file is removed only if it is certain
+that no manifest that could reappear after a power failure refers to it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from ngramdb.segments.container import Ahead, Scratch
 class Transaction:
     """The right to write, from `Store.begin` to the end of the `with` block.
 
-    It may commit several times; what was not committed by the end of the block is removed. `manifest` is the
-    version that the next commit succeeds. For one thread at a time. `is_clean` unless files were left behind
-    that no version needs.
+    It may commit several times; anything uncommitted at the end of the block is removed. `manifest` is the
+    version that the next commit succeeds. For one thread at a time. `is_clean` is True unless files were left
+    behind that no version needs.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Transaction:
         self._database_id = database_id
         self._on_commit = on_commit
         self._on_close = on_close
-        # None for what was taken in, which is finished.
+        # None for files taken in from elsewhere, which are finished.
         self._files: dict[str, _NewFile | None] = {}
         self._over = False
         # True while a manifest that refers to the new files may be visible, now or after a power failure.
@@ -75,13 +75,13 @@ class Transaction:
         self.close()
 
     def create_file(self, folder: str, suffix: str) -> tuple[str, WritableFile]:
-        """A new file in `folder` ("segments", "vocabularies" or "tokenizers") and its name.
+        """Create a file in `folder` ("segments", "vocabularies" or "tokenizers"); return its name and it.
 
-        Its errors are StorageErrors that say what to do. It must be synced and closed before it is committed.
+        It raises StorageErrors with advice. It must be synced and closed before it is committed.
         """
         self._check_usable()
         if folder not in KINDS:
-            raise InvalidArgument(f"{folder!r} is no folder for data: {', '.join(KINDS)}")
+            raise InvalidArgument(f"{folder!r} is not a folder for data: {', '.join(KINDS)}")
         name = new_data_name(folder, suffix)
         path = self._directory.path_of(name)
         with Deferred(), storage_errors("create the file", path):
@@ -89,9 +89,9 @@ class Transaction:
         return name, file
 
     def take_in(self, folder: str, source: Directory, ref: FileRef) -> FileRef:
-        """A finished file of another database as one of this transaction, under a new name of its own.
+        """Add a finished file of another database to this transaction, under a new name.
 
-        Linked where the file system can, else copied. Its errors are StorageErrors.
+        Linked if the file system can, else copied. Its errors are StorageErrors.
         """
         self._check_usable()
         name = new_data_name(folder, ref.name.rpartition(".")[2])
@@ -116,9 +116,9 @@ class Transaction:
         dropped earlier, by id, if the version before does not have them. New files that it does not refer to
         are removed.
         In a transaction that is not `synced`, it survives only the end of the process (`unsynced`).
-        Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
+        Raises InvalidArgument for an invalid entry: then nothing has changed. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
-        taking back the new one fails too is the outcome open; the message states this, and either version is
+        retracting the new one fails too is the outcome open; the message states this, and either version is
         whole.)
         """
         self._check_usable()
@@ -128,7 +128,7 @@ class Transaction:
         manifest = Manifest(number, time.time(), action, dict(corpora), author(), named, gone)
         self._check(manifest)
         with Deferred():
-            self._over = True  # unless all goes well
+            self._over = True  # unless all succeeds
             try:
                 loaded = self._write(manifest)
             except OSError as error:
@@ -142,7 +142,7 @@ class Transaction:
         return manifest
 
     def close(self) -> None:
-        """End the transaction: remove the files that were not committed, and give the lock back."""
+        """End the transaction: remove the files that were not committed, and release the lock."""
         self._over = True
         try:
             # A forked child inherits this object, but the files are its parent's.
@@ -160,7 +160,7 @@ class Transaction:
             )
 
     def _check(self, manifest: Manifest) -> None:
-        """Raise InvalidArgument unless the manifest is sound and all its files are there, finished."""
+        """Raise InvalidArgument unless the manifest is sound and all its files exist, finished."""
         try:
             manifest.check()
         except (TypeError, ValueError) as error:
@@ -178,7 +178,7 @@ class Transaction:
         with storage_errors("commit a reference to the file", path):
             size = self._directory.size(ref.name)
         if size != ref.size:
-            raise InvalidArgument(f"{ref.name} has {size} bytes, and the entry says {ref.size}")
+            raise InvalidArgument(f"{ref.name} has {size} bytes, but the entry records {ref.size}")
 
     def _write(self, manifest: Manifest) -> LoadedVersion:
         directory = self._directory
@@ -194,7 +194,8 @@ class Transaction:
             self._remove(temp)
             raise
         identity = None
-        # The commit is done. Without an identity the store reads the manifest again, and that is all.
+        # The commit is done. Without an identity the store reads the manifest again; there is no other
+        # effect.
         with contextlib.suppress(OSError):
             identity = directory.identity(final)
         return LoadedVersion(manifest, final, identity, manifest.writer_flags)
@@ -209,7 +210,7 @@ class Transaction:
             if not self._directory.has_locks:
                 raise ConflictError(
                     f"{path}: another writer has committed this version first; nothing of it was "
-                    "overwritten, and nothing of this change is in force: make the change again",
+                    "overwritten, and this change was not made: make the change again",
                     path=path,
                 ) from error
             raise StorageError(
@@ -229,7 +230,7 @@ class Transaction:
             raise
 
     def _retract(self, final: str) -> None:
-        """Take a published manifest back, durably; `_may_be_referenced` stays if that fails.
+        """Retract a published manifest, durably; `_may_be_referenced` stays True if that fails.
 
         Without locks others may have succeeded it already.
         """
@@ -246,11 +247,11 @@ class Transaction:
         failure = storage_error(error, f"commit version {version}", path)
         outcome = f"version {self.manifest.version} stays in force"
         if self._may_be_referenced:
-            outcome = f"whether version {version} is in force shows when the database is opened again"
+            outcome = f"open the database again to see whether version {version} is in force"
         return StorageError(f"{failure} ({outcome})", path=path)
 
     def _adopt(self, loaded: LoadedVersion) -> None:
-        """After a commit: the new version is the base of the next one, and its files are no longer ours."""
+        """Make the committed version the base of the next one; its files are no longer this transaction's."""
         committed = loaded.manifest.files().keys()
         left = self._files.keys() - committed
         self._files = {name: self._files[name] for name in left}
@@ -279,7 +280,7 @@ class Transaction:
 
 
 class _NewFile(WritableFile):
-    """A file of a transaction: explains the system's errors, and knows whether it is finished."""
+    """A file of a transaction: explains the system's errors, and records whether it is finished."""
 
     def __init__(self, file: WritableFile, path: str, is_synced: bool) -> None:
         self._file = file
@@ -323,7 +324,7 @@ class _NewFile(WritableFile):
 
 
 class _AheadFile:
-    """What is written ahead of a file, which explains the system's errors."""
+    """The part of a file that is written ahead; explains the system's errors."""
 
     def __init__(self, file: Ahead, path: str) -> None:
         self._file = file
@@ -339,7 +340,7 @@ class _AheadFile:
 
 
 class _ScratchFile:
-    """A file without a name, which explains the system's errors."""
+    """A file without a name that explains the system's errors."""
 
     def __init__(self, file: Scratch, path: str) -> None:
         self._file = file

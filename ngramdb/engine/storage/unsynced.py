@@ -1,6 +1,6 @@
 """Commits without fsync (`durability` "normal"), and the version that a crash of the machine leaves.
 
-The file UNSYNCED exists while there may be such commits. It names the last version that is durable, and the
+The file UNSYNCED exists while there may be such commits. It contains the last durable version, and the
 boot of the machine in which later ones were committed. The operating system writes files in any order. So
 after another boot each later version is verified, oldest first; the first one that is damaged is lost, with
 all that follow it. If the file itself is damaged, all versions are verified, and a damaged one is an error.
@@ -24,7 +24,7 @@ KIND = "UNSY"
 
 
 class SyncFailed(OSError):
-    """The system could not make a file durable. It may call a second try a success, though data is lost."""
+    """The system could not make a file durable. It may report success for a retry, though data is lost."""
 
 
 class Mark(NamedTuple):
@@ -56,7 +56,8 @@ def read_mark(directory: Directory) -> Mark | None:
 class Durability:
     """The durability of a store's commits.
 
-    `synced`: commits from now on are durable when they return. Only `versions` is for several threads.
+    `synced`: commits from now on are durable when they return. Only `versions` may be used by several
+    threads.
     """
 
     def __init__(self, directory: Directory, database_id: str) -> None:
@@ -72,7 +73,7 @@ class Durability:
         return self.synced or not self._directory.has_locks
 
     def prepare(self, most: int) -> bool:
-        """See `_prepare`. Raises OSError, and StorageError if a sync has failed before."""
+        """Run `_prepare`. Raises OSError, and StorageError if a sync has failed before."""
         path = self._directory.description
         if self._sync_failed:
             raise StorageError(
@@ -86,7 +87,7 @@ class Durability:
             raise
 
     def versions(self) -> list[int]:
-        """The versions, oldest first, without those that a crash of the machine has damaged."""
+        """Return the versions, oldest first, without those that a crash of the machine has damaged."""
         versions = list_versions(self._directory)
         mark = read_mark(self._directory) if self._directory.has_locks else None
         if mark is None:
@@ -98,14 +99,14 @@ class Durability:
 
 
 def _prepare(directory: Directory, database_id: str, synced: bool, most: int) -> bool:
-    """With the writer's lock held: give up what a crash has damaged, and make durable what is due.
+    """With the writer's lock held, drop what a crash has damaged, and make durable what is due.
 
     Parameters
     ----------
-    synced : whether the commits to come are synced; then all before are made durable, and the mark is removed
+    synced : True if the next commits are synced; then all before are made durable, and the mark is removed
     most : versions that may be committed before they are made durable
 
-    Returns True if all versions before were made durable, so that old ones may be removed. Raises OSError,
+    Returns True if all earlier versions were made durable, so that old ones may be removed. Raises OSError,
     SyncFailed.
     """
     mark = read_mark(directory)
@@ -125,7 +126,7 @@ def _prepare(directory: Directory, database_id: str, synced: bool, most: int) ->
 
 
 def whole_versions(directory: Directory, versions: list[int], mark: Mark, database_id: str) -> list[int]:
-    """The versions, oldest first, without those that a crash of the machine has damaged.
+    """Return the versions, oldest first, without those that a crash of the machine has damaged.
 
     Raises CorruptionError and FileNotFoundError if the mark is UNKNOWN and a version is damaged.
 
@@ -160,7 +161,7 @@ def _settle(directory: Directory, versions: list[int], mark: Mark, database_id: 
     manifests = [read_version(directory, version, database_id).manifest for version in later]
     _sync(directory, {name for manifest in manifests for name in manifest.files()} - known.keys())
     _sync(directory, {manifest_name(version) for version in later})
-    directory.sync_folder(MANIFESTS)  # manifests that were removed, too
+    directory.sync_folder(MANIFESTS)  # for removed manifests, too
     directory.remove(UNSYNCED)
     directory.sync_folder()
 
@@ -177,7 +178,7 @@ def _sync(directory: Directory, names: Iterable[str]) -> None:
 
 
 def _files_of_last(directory: Directory, versions: list[int], database_id: str) -> dict[str, FileRef]:
-    """The files of the last of the versions; none if its manifest is damaged."""
+    """Return the files of the last version; none if its manifest is damaged."""
     files: Mapping[str, FileRef] = {}
     with contextlib.suppress(CorruptionError):
         if versions:
@@ -186,7 +187,7 @@ def _files_of_last(directory: Directory, versions: list[int], database_id: str) 
 
 
 def _write_mark(directory: Directory, mark: Mark) -> None:
-    """Durable on return."""
+    """Write the mark, durable on return."""
     temp = temporary_name(UNSYNCED)
     with contextlib.closing(directory.create(temp)) as file:
         ContainerWriter(file, KIND).finish(mark._asdict())

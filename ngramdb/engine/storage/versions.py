@@ -1,4 +1,4 @@
-"""The files in manifests/: which versions there are, reading one, writing one."""
+"""The files in manifests/: listing the versions, reading one, writing one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LoadedVersion(NamedTuple):
 
 
 def list_versions(directory: Directory) -> list[int]:
-    """The versions that have a manifest, oldest first. Reads one folder and no file."""
+    """Return the versions that have a manifest, oldest first. Reads one folder and no file."""
     versions = (version_of(name) for name in directory.list(f"{MANIFESTS}/"))
     return sorted(version for version in versions if version is not None)
 
@@ -37,7 +37,7 @@ def read_version(directory: Directory, version: int, database_id: str) -> Loaded
     """
     name = manifest_name(version)
     path = directory.path_of(name)
-    # Before the file is opened: if it is replaced in between, the next look notices.
+    # Before the file is opened: if it is replaced in between, the next lookup notices.
     identity = directory.identity(name)
     container = Container.open(directory.open_read(name), path, MANIFEST_KIND)
     container.verify()
@@ -54,7 +54,7 @@ def read_version(directory: Directory, version: int, database_id: str) -> Loaded
     manifest = Manifest.from_json(bytes(container.section(_SECTION)), path)
     if manifest.version != version:
         raise CorruptionError(
-            f"{path}: the file holds version {manifest.version}, and by its name it is version {version}; "
+            f"{path}: the file holds version {manifest.version}, but its name is that of version {version}; "
             "restore the file from a backup",
             path=path,
             offset=0,
@@ -79,23 +79,27 @@ def write_version(
         file.close()
 
 
-# ---- Who writes, for versions and audit records.
+# ---- The author of versions and audit records.
 
 
 @cache
 def author() -> str:
-    """user@host, as far as the system knows them; "" where it does not."""
+    """Return user@host, as far as the system knows them, else ""."""
     import getpass
     import socket
 
     try:
         user = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # no such user in the system's list, as in some containers
+    except (
+        OSError,
+        KeyError,
+        ImportError,
+    ):  # the system does not list the user, as in some containers
         user = ""
     try:
         host = socket.gethostname()
     except OSError:
         host = ""
-    # What cannot be written as UTF-8 must not make a commit fail.
+    # Characters that UTF-8 cannot encode must not make a commit fail.
     name = f"{user}@{host}" if user and host else user or host
     return name.encode("utf-8", "replace").decode("utf-8")

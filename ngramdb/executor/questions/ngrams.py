@@ -210,6 +210,6 @@ class negative_named:  # noqa: N801 - reads as the function it is used as
         if isinstance(error, NegativeCount):
             text = self._tokenizer.decode(error.ids)
             raise ExecutionError(
-                f"the count of {text!r} {list(error.ids)} is below zero: the subtracted corpus is no part "
+                f"the count of {text!r} {list(error.ids)} is below zero: the subtracted corpus is not part "
                 "of the rest"
             ) from error

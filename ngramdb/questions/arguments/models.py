@@ -1,4 +1,4 @@
-"""Models as they are given in Python: what would stand after USING, as text, or an object of `ngramdb.lm`."""
+"""Models as arguments in Python: the text that would follow USING, or an object of `ngramdb.lm`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 
 def as_model(model: Any) -> ModelSpec:
-    """A model from its text (`"ngram"`, `"kneser_ney order 5"`) or from an `ngramdb.lm.ModelSpec`.
+    """Return a model for its text (`"ngram"`, `"kneser_ney order 5"`) or an `ngramdb.lm.ModelSpec`.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def _parsed(text: str) -> ModelSpec:
 
 
 class _NoCatalog:
-    """A model's text names nothing that a catalog would have to know."""
+    """An empty catalog: a model's text refers to no names in it."""
 
     current = None
 

@@ -1,4 +1,4 @@
-"""Many n-grams as two flat arrays, which is what batches are asked in."""
+"""Many n-grams as two flat arrays, the form of batches."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from ngramdb.types import array_of, integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
 
-# N-grams that are read between two looks whether the work shall stop.
+# N-grams that are read between two interrupt checks.
 CHECKED_EVERY = 256
 
 
 def is_iterable(given: object) -> TypeGuard[Iterable[Any]]:
-    """Whether an object gives items one by one; an array without dimensions has the method and gives none."""
+    """Return True if an object yields items; an array without dimensions has the method, but fails."""
     return isinstance(given, Iterable) and getattr(given, "shape", None) != ()
 
 
 def iterates_over_names(given: object) -> bool:
-    """Whether iterating over an object gives the names of its columns or keys."""
+    """Return True if iterating over an object yields the names of its columns or keys."""
     return isinstance(given, Mapping) or (hasattr(given, "columns") and hasattr(given, "dtypes"))
 
 
 def pack(
     ngrams: Any, encode: Encode, read: Callable[[Any], IntArray] = token_ids
 ) -> tuple[IntArray, IntArray]:
-    """Flat ids int64[m] and offsets int64[n + 1] of n-grams.
+    """Return flat ids int64[m] and offsets int64[n + 1] of n-grams.
 
     Parameters
     ----------
     ngrams : a pair (flat ids, offsets), at least one of them an array-like (`types.array_of`); else an
         iterable of n-grams, each text or a sequence of token ids
     encode : tokenizes text
-    read : reads the ids of a pair of arrays: `unchecked_ids` where the kernel checks them
+    read : converts the ids of a pair of arrays: `unchecked_ids` if the kernel checks them
 
     Raises
     ------
     InvalidArgument
-        Offsets that do not rise from 0 to the number of ids, or an invalid n-gram, with its position. A
+        Offsets that do not ascend from 0 to the number of ids, or an invalid n-gram, with its position. A
         tuple of two lists that could be either.
     """
     every = listed(ngrams)
@@ -52,7 +52,7 @@ def pack(
         return _packed(*every, read)
     try:
         found = many_token_ids(every)
-    except TypeError:  # one of them is none, and will be named
+    except TypeError:  # an item is invalid, and will be named
         found = None
     if found is not None:
         return found
@@ -91,7 +91,7 @@ def listed(ngrams: Any) -> list[Any] | tuple[Any, Any]:
 
 
 def items_of(given: Any) -> Any:
-    """Return an iterable as it is, but the values of an Arrow array instead of its scalars."""
+    """Return an iterable unchanged, but the values of an Arrow array instead of its scalars."""
     return given.to_pylist() if hasattr(given, "to_pylist") else given
 
 
@@ -119,7 +119,7 @@ def _pair_of(given: Any) -> tuple[Any, Any] | None:
 
 
 def encoder(tokenizer: Tokenizer) -> Encode:
-    """Tokenizes n-grams, as `pack` takes it: a text without a token, save for the empty one, is refused."""
+    """Return an encoder for `pack`: it rejects a text without tokens, except for the empty one."""
 
     def encoded(text: str) -> Any:
         ids = tokenizer.encode(text)
@@ -136,7 +136,7 @@ def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
 
 
 def unchecked_ids(flat: Any) -> IntArray:
-    """Integers that may be no token ids."""
+    """Return integers, which may not be token ids."""
     return integers(flat, "token ids")
 
 

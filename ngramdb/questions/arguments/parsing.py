@@ -1,6 +1,6 @@
-"""Parsing with a memory: programs ask the same statements again and again, with other parameters.
+"""Cached parsing: programs run the same statements repeatedly, with different parameters.
 
-Syntax trees are immutable, so one tree serves all threads and all times.
+Syntax trees are immutable, so one tree serves all threads at all times.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan_cache
     from ngramdb.planner.plan_cache import Template
 else:
-    plan_cache = lazy_module("ngramdb.planner.plan_cache")  # needs what most statements do not
+    plan_cache = lazy_module("ngramdb.planner.plan_cache")  # most statements do not need it
 
-# Statements that are remembered, and up to which length: about a megabyte at most, trees aside.
+# Number of cached statements, and their greatest length: about a megabyte at most, without trees.
 REMEMBERED = 256
 REMEMBERED_CHARACTERS = 4096
 
@@ -33,7 +33,7 @@ class ParsedStatements(NamedTuple):
 
 
 class ParsedCondition(NamedTuple):
-    """What stands after WHERE, its placeholders, and what can be planned before they have values."""
+    """A condition (the text after WHERE), its placeholders, and the plan that needs no values."""
 
     condition: ast.Condition
     placeholders: Placeholders
@@ -41,21 +41,21 @@ class ParsedCondition(NamedTuple):
 
 
 def parsed(text: str) -> ParsedStatements:
-    """The statements of a text. Raises ParseError; InvalidArgument when it is no str."""
+    """Parse the statements of a text. Raises ParseError; InvalidArgument if it is not a str."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a statement is a str, not {type(text).__name__}")
     return _statements(text) if len(text) <= REMEMBERED_CHARACTERS else _statements.__wrapped__(text)
 
 
 def parsed_condition(text: str) -> ParsedCondition:
-    """What stands after WHERE. Raises ParseError; InvalidArgument when it is no str."""
+    """Parse a condition, the text after WHERE. Raises ParseError; InvalidArgument if it is not a str."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a condition is a str, not {type(text).__name__}")
     return _condition(text) if len(text) <= REMEMBERED_CHARACTERS else _condition.__wrapped__(text)
 
 
 def check_values(text: str, values: ParameterValues) -> None:
-    """Raise PlanError unless the values are right for the placeholders of a text."""
+    """Raise PlanError unless the values match the placeholders of a text."""
     Parameters(parsed(text).placeholders, values, text)
 
 

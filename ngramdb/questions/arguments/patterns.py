@@ -1,4 +1,4 @@
-"""Patterns over tokens as arguments of verbs: what stands after KWIC, parsed once."""
+"""Patterns over tokens as arguments of verbs: in the syntax of KWIC, parsed once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ngramdb.planner.parameters import Parameters, ParameterValues, placeholders
 from ngramdb.questions.arguments.texts import quoted_ngram
 from ngramdb.types import token_ids
 
-# Texts of patterns that are kept parsed.
+# Number of patterns that are cached parsed.
 REMEMBERED = 256
 
 
 class Pattern:
     """A pattern of the query language, for verbs that take an n-gram; made by `ngramdb.pattern`.
 
-    `text` is what a statement would have, the values of parameters written out. `given` is the original text
-    with the values of its parameters, or None if it has none: no text stands for the id of an unknown word.
+    `text` is the pattern as in a statement, with the values of parameters written out. `given` is the
+    original text with the values of its parameters, or None if it has none: no text stands for the id of an
+    unknown word.
     """
 
     __slots__ = ("_tree", "given", "text")
@@ -35,7 +36,7 @@ class Pattern:
 
     @property
     def tree(self) -> ast.Pattern:
-        """Its syntax tree."""
+        """Return its syntax tree."""
         return self._tree
 
     def __repr__(self) -> str:
@@ -52,7 +53,7 @@ class Pattern:
 
 
 def pattern(text: str, params: ParameterValues = None) -> Pattern:
-    """The pattern that a text of the query language is, for `count`, `kwic` and other verbs.
+    """Parse a pattern of the query language, for `count`, `kwic` and other verbs.
 
     ```python
     women = ngramdb.pattern('/wom[ae]n/ * "of"')
@@ -62,13 +63,13 @@ def pattern(text: str, params: ParameterValues = None) -> Pattern:
 
     Parameters
     ----------
-    text : what would stand after KWIC
+    text : the pattern as it would follow KWIC
     params : the values of `?` or `:name` in it: n-grams, as text or as token ids
 
     Raises
     ------
     ParseError
-        The text is no pattern.
+        The text is not a pattern.
     QueryError
         A value is missing, or one is left over.
     """
@@ -86,7 +87,7 @@ def _parsed(text: str) -> ast.Pattern:
 
 
 def _written(text: str, tree: ast.Pattern, values: Parameters) -> str:
-    """The text with values in place of parameters."""
+    """Return the text with values in place of parameters."""
     for node in reversed(list(placeholders(tree))):
         if node.span is not None:
             value = values.value(node)
@@ -96,7 +97,7 @@ def _written(text: str, tree: ast.Pattern, values: Parameters) -> str:
 
 
 def _filled(node: Any, values: Parameters) -> Any:
-    """The same tree with values in place of parameters, and without places in a text."""
+    """Return the same tree with values in place of parameters, and without places in a text."""
     if isinstance(node, tuple):
         return tuple(_filled(item, values) for item in node)
     if isinstance(node, ast.Parameter):

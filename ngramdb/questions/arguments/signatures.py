@@ -1,4 +1,4 @@
-"""What the verbs of the Python interface take: types for checkers, editors and readers."""
+"""Argument types of the Python verbs, for type checkers, editors and readers."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 Ids: TypeAlias = Union[Sequence[int], NDArray[np.integer[Any]]]  # noqa: UP007 - evaluated on Python 3.10
-# Text or token ids, wherever an n-gram stands.
+# Text or token ids, for every n-gram argument.
 Ngram: TypeAlias = Union[str, Ids]  # noqa: UP007
-# Many of them, or all token ids one after the other and the offsets at which n-grams begin.
+# Several n-grams, or all token ids one after the other and the offsets at which n-grams begin.
 Ngrams: TypeAlias = Union[Iterable[Ngram], tuple[NDArray[Any], NDArray[Any]]]  # noqa: UP007
-# What would stand after USING, or an object of `ngramdb.lm`.
+# The text that would follow USING, or an object of `ngramdb.lm`.
 ModelLike: TypeAlias = Union[str, ModelSpec]  # noqa: UP007
 
 
 class Table(Protocol):
-    """What offers its rows by Arrow's stream protocol, as frames of pandas and polars do."""
+    """An object that offers its rows by Arrow's stream protocol, like frames of pandas and polars."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -53,7 +53,7 @@ Documents: TypeAlias = Union[Iterable[Document], Table]  # noqa: UP007
 
 
 class LoadOptions(TypedDict, total=False):
-    """Further options of `load`, as COPY takes them."""
+    """Further options of `load`, as in COPY."""
 
     ids: str | None
     metadata: str | Sequence[str] | None
@@ -68,7 +68,7 @@ class LoadOptions(TypedDict, total=False):
 
 
 class BuildOptions(TypedDict, total=False):
-    """Further options of a build in parts, as `load` takes them."""
+    """Further options of a build in parts, as in `load`."""
 
     text: str | None
     format: str | None
@@ -81,7 +81,7 @@ class BuildOptions(TypedDict, total=False):
 
 
 class StoredTokenizer(Protocol):
-    """What gives its own tokenizer.json: a `tokenizers.Tokenizer`."""
+    """An object that serializes itself as a tokenizer.json: a `tokenizers.Tokenizer`."""
 
     def to_str(self, pretty: bool = False) -> str: ...
 
@@ -97,7 +97,7 @@ TokenizerLike: TypeAlias = Union[str, os.PathLike[str], StoredTokenizer, FastTok
 
 
 class AttachOptions(TypedDict, total=False):
-    """Options of an attachment, as ATTACH takes them."""
+    """Options of an attachment, as in ATTACH."""
 
     type: str
     tokenizer: TokenizerLike
@@ -120,18 +120,18 @@ class CorpusOptions(TypedDict, total=False):
 
 Value = int | float | bool | str | list[Any] | None
 
-# Python refuses to make a number of some thousands of digits; what is longer than this is a text.
+# Python refuses to convert thousands of digits to a number; anything longer than this stays a text.
 MOST_DIGITS = 400
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-# As the language and JSON write them; the language in either case.
+# As in the language and JSON; the language allows either case.
 _WORDS = {"null": None, "true": True, "false": False}
 
 
 def parse_value(text: str) -> Value:
-    """A number, `true`, `false`, `null`, a text in double quotes or a list (JSON), or the text as it is.
+    """Parse a number, `true`, `false`, `null`, text in double quotes or a list (JSON); else return `text`.
 
-    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`. As a text, what looks like one of
-    them would be a value that no document has.
+    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`. If these stayed texts, they
+    would be values that no document has.
     """
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -1,7 +1,7 @@
-"""Questions as text with named values: for programs that send them elsewhere, or show what they ask.
+"""Queries as text with named values: for programs that send or display them.
 
-A `Statement` has two texts: `text`, in which n-grams are placeholders, so that the same question about
-another n-gram is the same text; and `shown`, in which they are written out.
+A `Statement` has two texts: `text`, with placeholders for n-grams, so that the same query for
+another n-gram has the same text; and `shown`, in which they are written out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ngram = str | Sequence[int]
 
 
 class Pattern(NamedTuple):
-    """What is looked for: an n-gram (text or token ids), or an expression of the language as text."""
+    """A search pattern: an n-gram (text or token ids), or an expression of the language as text."""
 
     ngram: Ngram | None = None
     expression: str | None = None
@@ -35,34 +35,34 @@ class Pattern(NamedTuple):
 
 @dataclass(eq=False)
 class Statement:
-    """A statement that grows by clauses; `values` are those of the placeholders in `text`."""
+    """A statement built clause by clause; `values` are those of the placeholders in `text`."""
 
     text: str = ""
     shown: str = ""
     values: dict[str, Any] = field(default_factory=dict)
 
     def add(self, clause: str) -> Statement:
-        """A clause, as it is written."""
+        """Add a clause, as written."""
         glue = " " if self.text else ""
         self.text += glue + clause
         self.shown += glue + clause
         return self
 
     def both(self, clause: str, shown: str) -> Statement:
-        """A clause that is shown as another one."""
+        """Add a clause with a different form in `shown`."""
         self.text += f" {clause}"
         self.shown += f" {shown}"
         return self
 
     def join(self, other: Statement) -> Statement:
-        """What another one has, after this one; only one of the two has n-grams."""
+        """Append another statement; only one of the two may have n-grams."""
         self.text += f" {other.text}"
         self.shown += f" {other.shown}"
         self.values.update(other.values)
         return self
 
     def ngram(self, ngram: Ngram, before: str = "") -> Statement:
-        """An n-gram, after the words that it stands after."""
+        """Add an n-gram, after the words `before`."""
         name = f"_{len(self.values) + 1}"
         value = ngram if isinstance(ngram, str) else types.token_ids(ngram).tolist()
         self.values[name] = value
@@ -73,7 +73,7 @@ class Statement:
         return self
 
     def pattern(self, pattern: Pattern) -> Statement:
-        """What is looked for."""
+        """Add a pattern."""
         flags = {"MATCH TEXT": pattern.match_text, "IGNORE CASE": pattern.ignore_case}
         modifiers = "".join(f" {words}" for words, is_set in flags.items() if is_set)
         if pattern.expression is not None:
@@ -84,65 +84,65 @@ class Statement:
         return self.add(modifiers[1:]) if modifiers else self
 
     def condition(self, word: str, condition: str | None) -> Statement:
-        """A clause of a condition that a user wrote; None for no clause. Raises ParseError."""
+        """Add a clause for a user's condition; None for no clause. Raises ParseError."""
         if condition is None:
             return self
-        parsing.parsed_condition(condition)  # a whole one, which ends where it ends
+        parsing.parsed_condition(condition)  # complete by itself
         # A comment in it ends with its line.
         tail = "\n" if "--" in condition else ""
         return self.add(f"{word} {condition}{tail}".lstrip(" "))
 
     def number(self, word: str, value: int | float | None) -> Statement:
-        """A clause with a number; None for no clause."""
+        """Add a clause with a number; None for no clause."""
         return self if value is None else self.add(f"{word} {value}")
 
     def where(self, where: str | None) -> Statement:
-        """WHERE."""
+        """Add WHERE."""
         return self.condition("WHERE", where)
 
     def source(self, corpus: str, version: int | None = None) -> Statement:
-        """FROM."""
+        """Add FROM."""
         at = "" if version is None else f" AT VERSION {version}"
         return self.add(f"FROM {quoted_name(corpus)}{at}")
 
     def order(self, keys: Sequence[str], descending: bool) -> Statement:
-        """ORDER BY; without keys, documents have the order of their ids."""
+        """Add ORDER BY; without keys, documents are in the order of their ids."""
         if not keys and not descending:
             return self
         keys, way = keys or ("doc_id",), " DESC" if descending else ""
         return self.add("ORDER BY " + ", ".join(f"{key}{way}" for key in keys))
 
     def sample(self, size: int | None, seed: int | None) -> Statement:
-        """SAMPLE … SEED."""
+        """Add SAMPLE … SEED."""
         if size is None:
             return self
         return self.add(f"SAMPLE {size}").number("SEED", seed)
 
     def returning(self, fields: Sequence[str]) -> Statement:
-        """RETURNING."""
+        """Add RETURNING."""
         return self.add("RETURNING " + ", ".join(fields)) if fields else self
 
     def using(self, model: str | None) -> Statement:
-        """USING; None for the default."""
+        """Add USING; None for the default."""
         return self if model is None else self.add(f"USING {model}")
 
 
 def quoted_ngram(ngram: Ngram) -> str:
-    """An n-gram as a statement writes it."""
+    """Return an n-gram in the syntax of statements."""
     if isinstance(ngram, str):
         return json.dumps(ngram, ensure_ascii=False)
     return "[" + ", ".join(map(str, ngram)) + "]"
 
 
 def quoted_name(name: str) -> str:
-    """A name as a statement writes it: in backquotes where it is no plain word."""
+    """Return a name in the syntax of statements: in backquotes unless it is a plain word."""
     if name.isascii() and name.isidentifier():
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def fields_of(text: str | None) -> tuple[str, ...]:
-    """Fields as a statement lists them: `year, meta.kind`; a comma in backquotes belongs to a name."""
+    """Split a list of fields as in statements: `year, meta.kind`; a comma in backquotes belongs to a name."""
     return tuple(filter(None, (part.strip() for part in _parts(text or ""))))
 
 

@@ -19,7 +19,7 @@ from ngramdb.questions.arguments.packing import is_iterable
 from ngramdb.questions.arguments.patterns import Pattern
 from ngramdb.types import array_of, token_ids
 
-# What separates the keys of a path, or else is escaped in one of them.
+# The separator of keys in a path, or an escaped character in one of them.
 _DOT = re.compile(r"\\(.)|\.")
 
 
@@ -50,7 +50,7 @@ def fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field,
 
 
 def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
-    """The tree of a question, asked of one corpus, with a condition on its documents."""
+    """Return the tree of a query on one corpus, with a condition on its documents."""
     source = ast.Source((ast.SourceTerm(ast.Name(corpus)),))
     return replace(tree, source=source) if where is None else replace(tree, source=source, where=where)
 
@@ -67,7 +67,7 @@ def at_least(least: int, name: str, value: Any) -> int | None:
 
 
 def version_number(value: Any, number_of: Callable[[str], int] | None = None) -> int:
-    """The number of a version that is given by its number, or by its name if `number_of` finds names.
+    """Return the number of a version given by its number, or by its name if `number_of` looks up names.
 
     Raises InvalidArgument for anything else.
     """
@@ -84,14 +84,14 @@ def version_number(value: Any, number_of: Callable[[str], int] | None = None) ->
 
 
 def version_name(value: Any) -> str:
-    """The name of a version. Raises InvalidArgument if it is not a str."""
+    """Return the name of a version. Raises InvalidArgument if it is not a str."""
     if not isinstance(value, str):
         raise InvalidArgument(f"the name of a version is a str, not {value!r}")
     return value
 
 
 def field(path: str) -> ast.Field:
-    r"""A field by its path as DESCRIBE shows it: `meta.year`; a dot within a key is written `\.`."""
+    r"""Return a field for its path as in DESCRIBE: `meta.year`; a dot within a key is written `\.`."""
     keys = _DOT.sub(lambda match: match[1] or "\0", path)
     return ast.Field(tuple(keys.split("\0")))
 
@@ -124,7 +124,7 @@ def occurring(value: Any, match_text: bool | None = None, ignore_case: bool | No
 
 
 def _pattern(value: Any, match_text: bool | None, ignore_case: bool | None) -> ast.Pattern:
-    """Return an n-gram or a pattern with its modifiers; without any the setting `match` applies."""
+    """Return an n-gram or a pattern with its modifiers; without any, the setting `match` applies."""
     tree = value.tree if isinstance(value, Pattern) else ngram(value)
     if match_text is None and ignore_case is None:
         return tree
@@ -166,7 +166,7 @@ def number(least: int, name: str, value: int | None) -> ast.Value | None:
 
 
 def whole(least: int, name: str, value: Any) -> int:
-    """A whole number of at least `least`; whatever else, None too, raises InvalidArgument."""
+    """Return a whole number of at least `least`; anything else, even None, raises InvalidArgument."""
     number = at_least(least, name, value)
     if number is None:
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
@@ -174,5 +174,5 @@ def whole(least: int, name: str, value: Any) -> int:
 
 
 def required(least: int, name: str, value: Any) -> ast.Value:
-    """The same for a tree."""
+    """Return the same for a tree."""
     return ast.Value(whole(least, name, value))

@@ -1,4 +1,4 @@
-"""The flags `document` and `sentence`, which name the units that a text is scored in."""
+"""The flags `document` and `sentence`, which select the units in which a text is scored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def corpus_for(unit: Unit | None, bound: Bound) -> Corpus:
     Raises
     ------
     PlanError
-        the sentences of some document are not known
+        the sentences of some document are unknown
     ResourceError
         the corpus is too large for an index of its sentences
     """

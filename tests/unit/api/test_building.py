@@ -91,12 +91,12 @@ def test_a_part_that_is_there_is_left_as_it_is(tmp_path, files):
     again = ngramdb.build(out, files, (1, 4))
     assert again == first and listing(out) == before
     assert again.notes == ("part 1 of 4 was there already; nothing was built",)
-    with pytest.raises(InvalidArgument, match="built otherwise: tokenizer 'words' and 'bytes'"):
+    with pytest.raises(InvalidArgument, match="built differently: tokenizer 'words' and 'bytes'"):
         ngramdb.build(out, files, (1, 4), tokenizer="bytes")
-    with pytest.raises(InvalidArgument, match="built otherwise: text None and 'kind'"):
+    with pytest.raises(InvalidArgument, match="built differently: text None and 'kind'"):
         ngramdb.build(out, files, (1, 4), text="kind")
     (files / "f.jsonl").write_text('{"text": "new"}\n')
-    with pytest.raises(InvalidArgument, match="built otherwise: the files have other names or sizes"):
+    with pytest.raises(InvalidArgument, match="built differently: the files have other names or sizes"):
         ngramdb.build(out, files, (1, 4))
 
 

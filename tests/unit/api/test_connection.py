@@ -296,8 +296,8 @@ def _a_file(path):
         (lambda path: None, "is no longer here: it was moved or removed"),
         (_emptied, "is no longer here: it was moved or removed"),
         (_a_file, "is no longer here: it was moved or removed"),
-        (lambda path: ngramdb.connect(path).close(), "is another one than was opened: .*; connect again"),
-        (_made_anew, "is another one than was opened: it was replaced; connect again"),
+        (lambda path: ngramdb.connect(path).close(), "is not the one that was opened: .*; connect again"),
+        (_made_anew, "is not the one that was opened: it was replaced; connect again"),
     ],
 )
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_text_for_a_corpus_of_ids_is_refused(db, tmp_path):
     with pytest.raises(InvalidArgument, match="which text files do not have"):
         ids.load(tmp_path / "x.txt")
     (tmp_path / "x.idx").write_bytes(b"MMIDIDX\0\0")
-    with pytest.raises(InvalidArgument, match=r"x\.idx belongs to a file of ids, which is to be loaded"):
+    with pytest.raises(InvalidArgument, match=r"x\.idx belongs to a file of ids, which should be loaded"):
         ids.load(tmp_path / "x.idx")
     with pytest.raises(PlanError, match=r"write them as \[1, 2\]"):
         db.execute('COUNT "text"')
@@ -202,7 +202,7 @@ def test_token_ids_are_read_from_the_field_that_is_named_or_from_ids_or_text(db,
         assert [row[-1] for row in ids.docs()] == [" ".join(map(str, one)) for one in expected]
         db.drop_corpus("ids")
     ids = db.create_corpus("ids", tokenizer="tokens")
-    with pytest.raises(InvalidArgument, match=r"IDS names, 't\.x', or in that of TEXT, 'text', not in both"):
+    with pytest.raises(InvalidArgument, match=r"the documents' content, 't\.x', and so does TEXT, 'text'"):
         ids.load(tmp_path / "x.jsonl", ids="t.x", text="text")
     (tmp_path / "y.jsonl").write_text('{"text": "a b"}\n{"body": [1]}\n')
     with pytest.raises(LoadError, match=r"line 1: field 'text' holds the string 'a b', not a list"):

@@ -71,7 +71,7 @@ def test_quotes_are_characters_where_a_file_has_none_around_fields(db, tmp_path,
     with pytest.raises(InvalidArgument, match="quotes is TRUE or FALSE"):
         corpus.load(path, quotes="no")
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(InvalidArgument, match="quotes goes with files"):
+    with pytest.raises(InvalidArgument, match="quotes applies to files"):
         corpus.load(pandas.DataFrame({"text": ["a"]}), quotes=False)
 
 

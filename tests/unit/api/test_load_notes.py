@@ -94,9 +94,9 @@ def test_a_limit_that_was_reached_is_not_the_end_of_the_files(db, tmp_path):
     assert corpus.load(path, limit=3, resume=True).notes == ()
     (said,) = corpus.load(path, limit=3, resume=True).notes
     assert said.startswith("nothing was loaded: the limit of 3 documents counts from the load's beginning")
-    assert f"which had come to 3 documents and line 3 of {path}" in said
+    assert f"it had reached 3 documents and line 3 of {path}" in said
     report = corpus.load(path, limit=4, resume=True)
-    assert report.documents == 1 and "went on after 3 documents and line 3" in report.notes[0]
+    assert report.documents == 1 and "was resumed after 3 documents and line 3" in report.notes[0]
     assert corpus.load(path, resume=True).documents == 1
     (said,) = corpus.load(path, resume=True).notes
     assert said == "nothing was left to load after 5 documents and 1 whole file"

@@ -143,7 +143,7 @@ def test_of_files_of_several_formats_one_needs_to_take_an_option(db, tmp_path):
         corpus.load(tmp_path / "b.txt", text="body")
     with pytest.raises(InvalidArgument, match="text goes with the formats jsonl, parquet"):
         documents_of_files([str(tmp_path / "b.txt")], text="body")
-    with pytest.raises(InvalidArgument, match="dtype goes with files"):
+    with pytest.raises(InvalidArgument, match="dtype applies to files"):
         corpus.load(TABLE, dtype="uint16")
 
 
@@ -166,18 +166,15 @@ def test_a_field_that_no_document_has_is_named(tmp_path, name):
         report = corpus.load(files, metadata=["yaer", known], **needed)
         said = [note for note in report.notes if "more than once" not in note]
         assert len(said) == (2 if name == "vrt" else 1)  # of vertical text one is on what is not loaded
-        assert said[0].startswith("no document that was loaded has the field of metadata 'yaer'")
+        assert said[0].startswith("no loaded document has the metadata field 'yaer'")
         report = corpus.load(files, metadata=[known], **needed)
-        assert not [note for note in report.notes if "has the field" in note]
+        assert not [note for note in report.notes if "has the metadata field" in note]
 
 
 def test_the_note_on_a_field_comes_through_all_faces(db, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text('{"text": "x", "m": {"n": 1}}\n{"text": "y", "year": 1}\n')
-    said = (
-        "no document that was loaded has the field of metadata 'yaer'; "
-        "the fields of the first are 'text', 'm.n'"
-    )
+    said = "no loaded document has the metadata field 'yaer'; the fields of the first are 'text', 'm.n'"
     corpus = db.create_corpus("c")
     assert corpus.load("a.jsonl", metadata=["yaer", "year", "m.n", "m", "text"]).notes == (said,)
     assert said in db.execute("COPY c FROM 'a.jsonl' (METADATA ('yaer'))").notes
@@ -186,7 +183,7 @@ def test_the_note_on_a_field_comes_through_all_faces(db, tmp_path, monkeypatch, 
     assert ngramdb.build("parts", "a.jsonl", (0, 1), metadata=["yaer"]).notes == (said,)
     assert corpus.load("a.jsonl", metadata=["yaer"], limit=0).notes == ()
     many = corpus.load("a.jsonl", metadata=[f"no{k}" for k in range(9)]).notes
-    assert len(many) == 4 and many[-1] == "6 more fields of metadata are in no document that was loaded"
+    assert len(many) == 4 and many[-1] == "6 more metadata fields are in no loaded document"
 
 
 def test_of_several_tables_one_needs_to_have_a_column(db, tmp_path):

@@ -97,5 +97,5 @@ def test_types_in_descriptions_are_certain_ones(db, wiki):
 def test_addresses_give_remote_connections():
     assert type(ngramdb.connect_remote("http://localhost:1")) is ngramdb.RemoteConnection
     assert type(ngramdb.connect("http://localhost:1", token="x")) is ngramdb.RemoteConnection
-    with pytest.raises(ngramdb.InvalidArgument, match="no address"):
+    with pytest.raises(ngramdb.InvalidArgument, match="not the address"):
         ngramdb.connect_remote("corpora.ngdb")

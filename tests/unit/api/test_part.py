@@ -187,7 +187,7 @@ def test_conditions_of_verbs_narrow_it(part):
     ],
 )
 def test_verbs_for_whole_corpora_refuse(part, verb):
-    with pytest.raises(NotSupportedError, match=r"is for a whole corpus, and this is a part of c"):
+    with pytest.raises(NotSupportedError, match=r"needs a whole corpus, but this is a part of c"):
         verb(part)
 
 
@@ -218,7 +218,7 @@ def test_no_verb_takes_a_part_for_the_whole_nor_a_corpus_for_another_of_its_name
                 ask(**{name: one})
         with ngramdb.connect(copied) as other:
             for one in (other.corpus("later"), in_memory.corpus("later")):
-                with pytest.raises(InvalidArgument, match="takes a corpus of the same database"):
+                with pytest.raises(InvalidArgument, match="needs a corpus of the same database"):
                     ask(**{name: one})
     assert db.version == version and corpus.n_documents == 5
     with ngramdb.connect(tmp_path / "d.ngdb") as again:  # another connection to the same one

@@ -12,7 +12,7 @@ import ngramdb
     [
         ("CREATE CORPUS wiki", ngramdb.BindError, "corpus wiki exists already", "wiki"),
         ("CREATE CORPUS x TOKENIZER 'wrods'", ngramdb.PlanError, "unknown tokenizer 'wrods'", "'wrods'"),
-        ("CREATE CORPUS x TOKENIZER 'no.json'", ngramdb.PlanError, "there is no file 'no.json'", "'no.json'"),
+        ("CREATE CORPUS x TOKENIZER 'no.json'", ngramdb.PlanError, "no such file 'no.json'", "'no.json'"),
         ("EXPLAIN ANALYZE DROP CORPUS wiki", ngramdb.PlanError, "EXPLAIN ANALYZE runs", "DROP CORPUS wiki"),
         ("RESTORE CORPUS wiki TO VERSION 99", ngramdb.BindError, "version 99 is not kept", "99"),
         ("RESTORE CORPUS wiki TO VERSION 'x'", ngramdb.BindError, "no version is kept as 'x'", "'x'"),

@@ -114,7 +114,7 @@ def test_explain_does_not_run(db):
 
 
 def test_explain_analyze_of_an_action_is_refused(db):
-    with pytest.raises(PlanError, match="takes questions only") as caught:
+    with pytest.raises(PlanError, match="allows queries only") as caught:
         db.execute("EXPLAIN ANALYZE CREATE CORPUS wiki")
     assert db.corpora() == [] and caught.value.text == "EXPLAIN ANALYZE CREATE CORPUS wiki"
 

@@ -375,7 +375,7 @@ def test_load_takes_tables_with_the_options_of_those_in_files(db, kind):
 def test_what_goes_with_files_does_not_go_with_tables(db):
     corpus, table = db.create_corpus("c"), pyarrow.table({"text": ["a", "b"]})
     for options in ({"resume": True}, {"commit_every": 1}, {"format": "csv"}, {"separator": "-"}):
-        with pytest.raises(ngramdb.InvalidArgument, match="goes with files"):
+        with pytest.raises(ngramdb.InvalidArgument, match="applies to files"):
             corpus.load(table, **options)
     with pytest.raises(ngramdb.InvalidArgument, match="no column 'body'; the columns are 'text'"):
         corpus.load(table, text="body")

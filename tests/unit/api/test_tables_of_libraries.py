@@ -120,7 +120,7 @@ def test_rows_of_a_transform_are_those_that_it_gives() -> None:
     assert stored(made) == [(row["text"], ["n"]) for row in rows]
     assert made.perplexity(rows, "backoff").n_unknown == 0
     with pytest.raises(
-        InvalidArgument, match=r"append takes documents.*item 1 of the Dataset is no path, but dict"
+        InvalidArgument, match=r"append takes documents.*item 1 of the Dataset is dict, not a path"
     ):
         made.load(rows)
 
@@ -256,7 +256,7 @@ def test_labels_do_not_replace_a_column() -> None:
 
 def test_what_is_no_path_is_named() -> None:
     made = ngramdb.connect().create_corpus("c")
-    for given, said in (([b"a"], "item 1 of the list is no path, but bytes"), (None, "not NoneType")):
+    for given, said in (([b"a"], "item 1 of the list is bytes, not a path"), (None, "not NoneType")):
         with pytest.raises(InvalidArgument, match=said):
             made.load(given)
 

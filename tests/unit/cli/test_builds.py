@@ -44,7 +44,7 @@ def test_three_commands_make_a_corpus(files: Path, capsys: Captured) -> None:
     assert main(["commit", "db", "wiki", "parts"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("wiki: 3 parts, 60 documents, ") and captured.out.endswith("version 2\n")
-    assert "tokens were written anew" in captured.err
+    assert "tokens were rewritten" in captured.err
     with ngramdb.connect("db", read_only=True) as db:
         assert answers(db, "wiki") == loaded(files)
 

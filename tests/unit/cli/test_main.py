@@ -169,7 +169,7 @@ def test_what_is_no_unicode_is_refused_where_it_stands(database: str, value: str
     assert main([database, "-c", "CREATE CORPUS `a\udcff`"]) == 1
     assert "not valid Unicode" in capsys.readouterr().err
     assert main(["load", database, "a\udcff", "d.jsonl"]) == 1
-    assert "a corpus's name is valid Unicode" in capsys.readouterr().err
+    assert "the name of a corpus must be valid Unicode" in capsys.readouterr().err
 
 
 def test_timer_and_errors_go_to_standard_error(database: str, capsys: Captured) -> None:
@@ -498,7 +498,7 @@ def test_compact_merges_segments_and_keeps_answers(database: str, tmp_path: Path
 def test_commands_on_documents_make_no_database(command: str, tmp_path: Path, capsys: Captured) -> None:
     rest = {"compact": [], "analyze": ["c"], "decontaminate": ["c", "--against", "x.jsonl"]}[command]
     assert main([command, str(tmp_path / "missing.ngdb"), *rest]) == 1
-    assert "there is no database here" in capsys.readouterr().err
+    assert "no database here" in capsys.readouterr().err
     assert not (tmp_path / "missing.ngdb").exists()
 
 

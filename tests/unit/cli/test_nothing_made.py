@@ -87,8 +87,6 @@ def test_a_typo_is_no_empty_database(
 ) -> None:
     main(["typo.ngdb", "-c", statement])
     said = capsys.readouterr().err
-    assert f"error: {folder / 'typo.ngdb'}: there is no database here: check the path" in said.replace(
-        "\n  ", " "
-    )
+    assert f"error: {folder / 'typo.ngdb'}: no database here: check the path" in said.replace("\n  ", " ")
     main(["old.ngdb", "-c", "DROP CORPUS c", "-c", 'COUNT "x"'])
     assert "there is no corpus yet" in capsys.readouterr().err

@@ -183,7 +183,7 @@ def test_a_count_below_zero_is_an_error_that_names_the_ngram(database):
     index = view.index
     assert index.count([1, 2]) == 0
     assert listed(view) == [("a", [1, 2, 3]), ("a", [5])]
-    message = r'"9 9" would occur -1 times in a - gone: gone is no part of the rest'
+    message = r'"9 9" would occur -1 times in a - gone: gone is not part of the rest'
     with pytest.raises(ExecutionError, match=message):
         index.count([9, 9])
     with pytest.raises(ExecutionError, match=message):
@@ -218,7 +218,7 @@ def test_an_ngram_that_occurs_more_often_than_its_context_is_an_error(database, 
     load(database, "a", [[1, 2, 3], [1, 2, 3], [4, 5]])
     load(database, "gone", [[1, 2]])
     index = algebra(database, "a - gone").index
-    message = "would occur -1 times in a - gone: gone is no part of the rest"
+    message = "would occur -1 times in a - gone: gone is not part of the rest"
     with pytest.raises(ExecutionError, match=message):
         index.prob([2], 3, infgram)
     with pytest.raises(ExecutionError, match=message):
@@ -364,7 +364,9 @@ def test_what_is_no_part_is_not_subtracted(database):
     load(database, "a", [[1, 2], [3]])
     load(database, "other", [[1, 2], [1, 2], [8]])
     version = database.store.manifest.version
-    with pytest.raises(ExecutionError, match=r'other is no part of a: its document 1 \("1 2"\) has no equal'):
+    with pytest.raises(
+        ExecutionError, match=r'other is not part of a: its document 1 \("1 2"\) has no equal'
+    ):
         subtract_corpus(database.store, "a", "other", segment_tokens=BIG)
     assert database.store.manifest.version == version
     with pytest.raises(BindError, match="no corpus 'nowhere'"):
@@ -388,7 +390,7 @@ def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_aski
             '" fox" [0..3] " sat"',
         ):
             for question in ("COUNT {}", "COUNT {} GROUP BY doc_id", "COUNT {} SAMPLE 5"):
-                with pytest.raises(ExecutionError, match="b is no part of the rest"):
+                with pytest.raises(ExecutionError, match="b is not part of the rest"):
                     db.execute(question.format(pattern) + " FROM a - b").fetchall()
         for question in (
             'KWIC " fox"',
@@ -397,12 +399,12 @@ def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_aski
             'COUNT " ran" WHERE " fox"',
             'PROB " sat" GIVEN " fox" USING KNESER_NEY',
         ):
-            with pytest.raises(ExecutionError, match="b is no part of the rest"):
+            with pytest.raises(ExecutionError, match="b is not part of the rest"):
                 db.execute(f"{question} FROM a - b").fetchall()
         # Documents are left out one for each equal one, and it is said that one is not there.
         copied = f"COPY (DOCS FROM a - b) TO '{tmp_path / 'a.jsonl'}'"
         for question in ("DOCS FROM a - b", "COUNT DOCS GROUP BY length FROM a - b", copied):
-            assert [note[:26] for note in db.execute(question).notes] == ["b is no part of the rest, "]
+            assert [note[:27] for note in db.execute(question).notes] == ["b is not part of the rest, "]
         assert db.execute("COUNT DOCS FROM a + b - b").notes == ()
         assert db.execute('COUNT DOCS WHERE " fox" FROM a - b').fetchall() == [(1,)]
         assert db.execute('COUNT " fox" OR " FOX" IGNORE CASE FROM a + b - b').fetchall() == [(1,)]

@@ -93,7 +93,7 @@ def test_other_corpora_are_those_of_the_same_version_or_of_an_earlier_one(databa
         assert change.other("c", first).n_documents == 3
         with pytest.raises(BindError, match="no corpus 'x'; it may have been dropped meanwhile"):
             change.other("x")
-        with pytest.raises(BindError, match=f"there was no corpus 'other' in version {first}"):
+        with pytest.raises(BindError, match=f"no corpus 'other' in version {first}"):
             change.other("other", first)
 
 

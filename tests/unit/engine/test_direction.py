@@ -110,11 +110,9 @@ def test_the_right_direction_is_taken_and_the_wrong_one_refused(tokenizer, shape
     if not can_tell or shape[0] * shape[1] < 100:
         check_direction(wrong, tokenizer, None)
         return
-    with pytest.raises(
-        InvalidArgument, match=r"stand in reverse, as in version 5: of \d+ passages.*VERSION 5"
-    ):
+    with pytest.raises(InvalidArgument, match=r"are reversed, as in version 5: of \d+ passages.*VERSION 5"):
         check_direction(wrong, tokenizer, None)
-    with pytest.raises(InvalidArgument, match=r"do not stand in reverse.*; leave VERSION out"):
+    with pytest.raises(InvalidArgument, match=r"are not reversed.*; leave VERSION out"):
         check_direction(wrong, tokenizer, 5)
 
 

@@ -137,7 +137,7 @@ def test_a_library_that_is_found_out_late_leaves_nothing_behind(
     assert segments_of(database, "told") == segments_of(database, "slow")
     assert (told.documents, told.tokens, told.segments) == (slow.documents, slow.tokens, slow.segments)
     assert reports[-1] == (slow.documents, slow.tokens)
-    assert "fastokens gave other ids than tokenizers" in told.notes[0]
+    assert "fastokens returned other ids than tokenizers" in told.notes[0]
     view = database.view("told")
     found = [segment.text(i, view.tokenizer) for segment in view.segments for i in range(segment.n_documents)]
     assert all(text == one.text for text, one in zip(found, documents, strict=True) if one.text is not None)

@@ -241,7 +241,7 @@ def test_a_corpus_of_the_same_name_is_not_replaced_by_restoring_an_earlier_one(d
     database.load([[3], [4]])
     remove(database, [0])
     with pytest.raises(
-        BindError, match=f"the corpus c of version {version} was dropped, and c is another one"
+        BindError, match=f"the corpus c of version {version} was dropped, and c is a new corpus"
     ):
         restore_corpus(database.store, "c", version)
     assert len(list(removals(database.store, database.view().entry.audits))) == 1
@@ -255,7 +255,7 @@ def test_what_cannot_be_restored_is_an_error_that_says_what_is_kept(database):
     database.create()
     with pytest.raises(BindError, match="version 9 is not kept; kept versions: 1 to 2"):
         restore_corpus(database.store, "c", 9)
-    with pytest.raises(BindError, match="there was no corpus 'c' in version 1"):
+    with pytest.raises(BindError, match="no corpus 'c' in version 1"):
         restore_corpus(database.store, "c", 1)
     with pytest.raises(BindError, match="no corpus 'x'"):
         remove(database, [0], "x")

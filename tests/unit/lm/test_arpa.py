@@ -61,7 +61,7 @@ def test_a_file_says_what_the_model_says(documents, order):
     "spec", [KneserNey(), KneserNey(order=1), KneserNey(order=3, min_count=2), Backoff(order=3)]
 )
 def test_only_models_that_fit_the_format_are_written(documents, spec):
-    with pytest.raises(InvalidArgument, match="an ARPA file takes"):
+    with pytest.raises(InvalidArgument, match="an ARPA file needs"):
         write_arpa(model_of(documents, spec), io.StringIO(), word)
 
 

@@ -57,7 +57,7 @@ def test_a_causal_model_gives_each_token_its_probability(torch):
     expected = [softmax(causal.table[(BOS + sum(ids[:i])) % 50])[ids[i]] for i in range(len(ids))]
     assert neural_probabilities(causal, ids, bos=BOS) == pytest.approx(expected)
     assert neural_probabilities(causal, [], bos=BOS).shape == (0,)
-    with pytest.raises(InvalidArgument, match="the model has 7 tokens, ids 0 to 6, and not 9"):
+    with pytest.raises(InvalidArgument, match="the model has 7 tokens, ids 0 to 6, but not 9"):
         neural_probabilities(causal, [9], bos=BOS)
 
 

@@ -79,7 +79,7 @@ def test_probabilities_are_the_models_own(corpus, causal, bos):
     first = neural_probabilities(causal, long[: WINDOW - 1], bos=bos)
     assert probs[: WINDOW - 1] == pytest.approx(first)
     assert ((probs > 0) & (probs < 1)).all()
-    with pytest.raises(InvalidArgument, match=f"ids 0 to {bos}, and not {bos + 5}"):
+    with pytest.raises(InvalidArgument, match=f"ids 0 to {bos}, but not {bos + 5}"):
         neural_probabilities(causal, [bos + 5], bos=bos)
 
 

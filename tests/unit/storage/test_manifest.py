@@ -151,8 +151,8 @@ def test_a_value_of_the_wrong_type_is_corruption_wherever_it_stands(path):
         (("corpora", 0, "statistics", "frequent"), {}, "an array"),
         (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 1, 0, 0]], "and its tokens"),
         (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 1, 0, 0, "5"]], "and its tokens"),
-        (("corpora", 0, "statistics", "frequent"), [[5, 6, 2, 1, 0, 0, 1, 0, 0, 5]], "what can be counted"),
-        (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 2, 0, 0, 5]], "what can be counted"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 6, 2, 1, 0, 0, 1, 0, 0, 5]], "possible counts"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 2, 0, 0, 5]], "possible counts"),
         (("corpora", 0, "statistics", "continuation"), [[1, 2, 3, 4], [1, 2, 3, True]], "2 rows of four"),
         (("corpora", 0, "loads", 0, "paths"), "6" * 64, "records of different paths"),
         (("corpora", 0, "loads", 0, "files"), "g" * 64, "loads\\[0\\].files"),
@@ -174,8 +174,8 @@ def test_a_value_of_the_wrong_type_is_corruption_wherever_it_stands(path):
         (("corpora", 0, "next_doc_id"), 9, "above every document's id"),
         (("corpora", 0, "tokenizer", "kind"), "pickle", "one of words"),
         (("corpora", 1, "name"), "wiki", "names that differ"),
-        (("corpora", 0, "options"), {"a": None}, "a truth value"),
-        (("corpora", 0, "options"), {"a": {"b": 1}}, "a truth value"),
+        (("corpora", 0, "options"), {"a": None}, "a boolean"),
+        (("corpora", 0, "options"), {"a": {"b": 1}}, "a boolean"),
     ],
 )
 def test_values_that_cannot_be_are_corruption(path, value, match):

@@ -179,14 +179,14 @@ def test_opening_and_refreshing_cost_little_whatever_is_in_the_database(path, wr
 
 def test_a_missing_database_is_not_made_unless_asked_for(path):
     for options in ({"read_only": True}, {"create": False}):
-        with pytest.raises(StorageError, match="there is no database here, nor any folder") as caught:
+        with pytest.raises(StorageError, match="no database here, and no such folder") as caught:
             Store.open(RealDirectory(path), **options)
         assert caught.value.path == str(path)
         assert not path.exists()
 
 
 def test_a_missing_parent_folder_is_named(tmp_path):
-    with pytest.raises(StorageError, match="the folder that should hold the database does not exist"):
+    with pytest.raises(StorageError, match="the parent folder does not exist"):
         Store.open(RealDirectory(tmp_path / "typo" / "db"))
 
 
@@ -302,7 +302,7 @@ def test_a_manifest_of_another_version_or_database_is_found(path, tmp_path, writ
     other = tmp_path / "other"
     Store.open(RealDirectory(other))
     shutil.copy(path / "manifests/0000000001.manifest", path / "manifests/0000000002.manifest")
-    with pytest.raises(CorruptionError, match="holds version 1, and by its name it is version 2"):
+    with pytest.raises(CorruptionError, match="holds version 1, but its name is that of version 2"):
         Store.open(RealDirectory(path))
     os.remove(path / "manifests/0000000002.manifest")
     shutil.copy(other / "manifests/0000000001.manifest", path / "manifests/0000000001.manifest")

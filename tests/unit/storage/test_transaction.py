@@ -85,7 +85,7 @@ def test_an_entry_that_cannot_be_right_is_refused_and_the_transaction_goes_on(st
                 transaction.commit({"wiki": corpus}, "try")
 
         refused(writes.corpus(replace(entry, file=FileRef(name, 10, 0))), "not synced and closed")
-        refused(writes.corpus(replace(entry, file=entry.file._replace(size=1))), "and the entry says 1")
+        refused(writes.corpus(replace(entry, file=entry.file._replace(size=1))), "but the entry records 1")
         missing = FileRef("segments/" + "0" * 32 + ".segment", 10, 0)
         refused(writes.corpus(replace(entry, file=missing)), "No such file", StorageError)
         refused(replace(writes.corpus(entry), next_doc_id=0), "cannot be committed")
@@ -108,7 +108,7 @@ def test_a_file_of_an_older_version_can_be_taken_up_again(store, writes):
 def test_files_go_only_into_the_folders_for_data(store):
     with store.begin() as transaction:
         for folder in ("manifests", "", "..", "other"):
-            with pytest.raises(InvalidArgument, match="no folder for data"):
+            with pytest.raises(InvalidArgument, match="not a folder for data"):
                 transaction.create_file(folder, "segment")
 
 

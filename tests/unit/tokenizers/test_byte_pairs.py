@@ -83,9 +83,9 @@ def test_files_of_tiktoken_say_their_encoding_by_their_names(tmp_path):
         assert corpus.tokenizer.kind == "json" and corpus.tokenizer.encode(TEXT).tolist() == expected
         assert [row[-1] for row in db.execute("DOCS").fetchall()] == [TEXT, "<|endoftext|>"]
         assert corpus.count([100257]) == 0
-        with pytest.raises(InvalidArgument, match=r"other\.tiktoken does not say how its texts are cut"):
+        with pytest.raises(InvalidArgument, match=r"other\.tiktoken does not define how its texts are split"):
             db.create_corpus("b", tmp_path / "other.tiktoken")
-        with pytest.raises(InvalidArgument, match=r"gpt2\.tiktoken is no file of tiktoken: line 301"):
+        with pytest.raises(InvalidArgument, match=r"gpt2\.tiktoken is not a tiktoken file: line 301"):
             db.create_corpus("b", tmp_path / "gpt2.tiktoken")
 
 
@@ -114,15 +114,15 @@ def test_ids_of_tekken_come_after_those_of_special_tokens(tmp_path):
     assert ours.encode(f"<s>{TEXT}</s>").tolist() == expected
     assert (ours.decode([1, 4]), ours.n_vocabulary) == ("<s><SPECIAL_4>", 305)
     (tmp_path / "wrong.json").write_bytes(tekken({b"ab": 0}, pattern))
-    with pytest.raises(InvalidArgument, match="no token for the byte 0"):
+    with pytest.raises(InvalidArgument, match="lacks a token for the byte 0"):
         create_tokenizer(tmp_path / "wrong.json")
     (tmp_path / "wrong.json").write_bytes(b'{"config": {"num_vocab_tokens": 3}}')
-    with pytest.raises(InvalidArgument, match=r"wrong\.json is no tekken\.json"):
+    with pytest.raises(InvalidArgument, match=r"wrong\.json is not a tekken\.json"):
         create_tokenizer(Path(tmp_path / "wrong.json"))
 
 
 def test_patterns_that_would_be_read_otherwise_are_refused():
-    with pytest.raises(InvalidArgument, match=r"no possessive \{…\}\+"):
+    with pytest.raises(InvalidArgument, match=r"lacks possessive \{…\}\+"):
         create_tokenizer(made(ranks_of(3), r"\p{L}{1,3}+\p{N}*|\s", {}))
 
 

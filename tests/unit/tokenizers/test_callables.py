@@ -43,7 +43,7 @@ def test_a_corpus_is_opened_again_where_the_function_is_given_again(tmp_path: An
         assert db.execute("CHECK").fetchall() == []
         for ask in (lambda: c.count("a"), lambda: c.append(["a"]), lambda: db.execute('DIST GIVEN "a"')):
             with pytest.raises(
-                (InvalidArgument, PlanError), match=r"version '1', .* which this process lacks"
+                (InvalidArgument, PlanError), match=r"version '1', .* which is not registered in this process"
             ):
                 ask()
         assert c.n_documents == 3
@@ -61,8 +61,8 @@ def test_a_corpus_is_opened_again_where_the_function_is_given_again(tmp_path: An
     [
         ({"version": "2"}, "the one registered has version '2'"),
         ({"n_vocabulary": 21}, "and 21 ids"),
-        ({"encode": lambda texts: [ids[::-1] for ids in lengths(texts)]}, "gives other ids than that did"),
-        ({"name": "others"}, "which this process lacks"),
+        ({"encode": lambda texts: [ids[::-1] for ids in lengths(texts)]}, "returns other ids than that did"),
+        ({"name": "others"}, "which is not registered in this process"),
     ],
 )
 def test_another_function_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -84,11 +84,15 @@ def test_another_function_is_refused(changed: dict[str, Any], message: str) -> N
     [
         (lambda texts: [[1, *ids, 2] for ids in lengths(texts)], InvalidArgument, "for the empty text"),
         (lambda texts: [[20] if text else [] for text in texts], ExecutionError, "the id 20 .* is 20"),
-        (lambda texts: [[-1] if text else [] for text in texts], ExecutionError, "no token ids for the text"),
+        (
+            lambda texts: [[-1] if text else [] for text in texts],
+            ExecutionError,
+            "did not return token ids for the text",
+        ),
         (
             lambda texts: [[1.5] if text else [] for text in texts],
             ExecutionError,
-            "no token ids for the text",
+            "did not return token ids for the text",
         ),
         (lambda texts: [], ExecutionError, "ids of 0 texts for 1"),
         (lambda texts: 1 / 0, ExecutionError, "failed: ZeroDivisionError"),
@@ -154,7 +158,7 @@ def test_decode_and_spans_are_checked() -> None:
     with pytest.raises(ExecutionError, match=r"not a pair .*: \[0, 2\]"):
         create_tokenizer(given(spans=lambda text: [0, 2])).places("a bb")
     wrong = create_tokenizer(given(decode=lambda ids: ids))
-    with pytest.raises(ExecutionError, match="gives no text"):
+    with pytest.raises(ExecutionError, match="did not return a text"):
         wrong.decode([1])
 
 

@@ -162,7 +162,7 @@ def test_a_library_that_gets_one_hard_text_wrong_is_not_used(
     encoder = tokenizer.encoder()
     texts = [b"plain", b"text"]
     assert as_lists(encoder.encode_batch(texts)) == as_lists(tokenizer.encode_batch(texts))
-    assert "fastokens gave other ids than tokenizers" in (encoder.note or "") and not encoder.in_doubt
+    assert "fastokens returned other ids than tokenizers" in (encoder.note or "") and not encoder.in_doubt
 
 
 def test_a_character_that_comes_for_the_first_time_is_compared(

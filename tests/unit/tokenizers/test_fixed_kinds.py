@@ -103,7 +103,7 @@ def test_surrogates_among_characters_are_shown_as_escapes() -> None:
     tokenizer = create_tokenizer("chars")
     assert tokenizer.decode([0x61, 0xD800, 0xDC00, 0x1F600]) == "a\\ud800\\udc00\U0001f600"
     assert tokenizer.decode_exact([0x61, 0xD800]) is None
-    with pytest.raises(InvalidArgument, match="token id 1114112 is no Unicode character"):
+    with pytest.raises(InvalidArgument, match="token id 1114112 is not a Unicode character"):
         tokenizer.decode([0x61, 0x110000])
 
 

@@ -39,7 +39,7 @@ def test_a_tokenizer_json_is_found_by_path_or_folder(tmp_path: Path, byte_level_
         ),
         ("gpt2", "unknown tokenizer 'gpt2'; choose"),
         ("", "unknown tokenizer ''"),
-        ("absent/tokenizer.json", "there is no file 'absent/tokenizer.json'"),
+        ("absent/tokenizer.json", "no such file 'absent/tokenizer.json'"),
         (None, "not NoneType"),
         (17, "not int"),
     ],

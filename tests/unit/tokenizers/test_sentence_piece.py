@@ -85,7 +85,7 @@ def test_a_corpus_keeps_its_model_and_gives_its_texts_back(model, tmp_path):
 def test_other_models_are_refused(model, tmp_path):
     content, _ = model
     (tmp_path / "wrong.model").write_bytes(content[: len(content) // 2])
-    with pytest.raises(InvalidArgument, match=r"wrong\.model is no model of SentencePiece"):
+    with pytest.raises(InvalidArgument, match=r"wrong\.model is not a SentencePiece model"):
         create_tokenizer(tmp_path / "wrong.model")
     with ngramdb.connect() as db:
         for name, made in (("a", content), ("b", trained(276))):

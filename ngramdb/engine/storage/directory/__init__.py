@@ -1,4 +1,4 @@
-"""Where a database's files live: on disk, in memory, or in an object store."""
+"""Storage for a database's files: on disk, in memory, or in an object store."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ elsewhere = lazy_module("ngramdb.engine.storage.directory.remote")
 
 
 def directory_at(path: str | os.PathLike[str]) -> Directory:
-    """The folder of a path, or the objects below a URL.
+    """Return the folder at a path, or the objects below a URL.
 
     Raises
     ------
     StorageError
-        No library opens such a URL, or it has nothing after `://`.
+        No library opens such a URL, or nothing follows `://`.
     """
     if isinstance(path, str) and "://" in path:
         if not path.partition("://")[2].strip("/"):

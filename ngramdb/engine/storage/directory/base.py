@@ -1,13 +1,13 @@
-"""What the engine asks of a place for files, and what it may believe after each call.
+"""The interface between the engine and a place for files, with the guarantees of each call.
 
 A directory holds files under names such as "NGRAMDB" or "segments/0af3.segment": at most one folder deep.
 Files are written once, front to back, and never changed. Two facts about file systems shape this interface:
 data is safe from a power failure only after the file was synced, and a name (new, moved or removed) only
-after its folder was. So "visible" and "durable" are different promises, and each method states which one it
-makes.
+after its folder was. So "visible" and "durable" are different guarantees, and each method states which one it
+gives.
 
 Methods raise OSError and its subclasses, as the system reports them; the store translates them for a
-database. Only the lock raises LockedError itself, and a name that is no proper name raises InvalidArgument.
+database. Only the lock raises LockedError itself, and an invalid name raises InvalidArgument.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
 from ngramdb.segments.container import Ahead, Scratch, Source
 
-# No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
+# No leading dot (so neither "." nor ".."), no leading "/", at most one folder: a name cannot escape the
 # database.
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}"
 _NAME = re.compile(rf"(?:{_PART}/)?{_PART}")
 
-# What is copied between two looks whether to stop.
+# Bytes that are copied between two interrupt checks.
 _COPIED_BYTES = 1 << 26
 
 _Self = TypeVar("_Self", bound="WriterLock")
@@ -37,9 +37,9 @@ _Self = TypeVar("_Self", bound="WriterLock")
 
 @functools.lru_cache(maxsize=4096)
 def split_name(name: str) -> tuple[str, str]:
-    """The folder ("" for the top) and the last part of a file's name.
+    """Return the folder ("" for the top) and the last part of a file's name.
 
-    Raises InvalidArgument if it is no relative name of at most one folder: nothing may lead out of the
+    Raises InvalidArgument unless it is a relative name with at most one folder: no name may escape the
     database.
     """
     if not _NAME.fullmatch(name):
@@ -53,35 +53,35 @@ class WritableFile(ABC):
 
     @abstractmethod
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
-        """Append all of `data`, perhaps to a buffer at first. After an OSError a part is written."""
+        """Append all of `data`, perhaps to a buffer at first. After an OSError, part of it may be written."""
 
     @abstractmethod
     def sync(self) -> None:
         """Make everything written so far durable, but not the file's name (`Directory.sync_folder`).
 
-        After an OSError the file is lost: the system may have dropped the data and would call a second try a
-        success.
+        After an OSError the file is lost: the system may have dropped the data and would report success for a
+        second attempt.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Frees the descriptor; a second call does nothing. Buffered data is written, not made durable."""
+        """Free the descriptor; a second call does nothing. Buffered data is written, but not made durable."""
 
     def ahead(self, offset: int) -> Ahead | None:
-        """Writes what begins at `offset`, behind what `write` has come to, in any thread; None: it cannot.
+        """Return a writer for what begins at `offset`, ahead of `write`, for any thread; None if unsupported.
 
-        It must have ended before `pass_over` and `sync`.
+        It must end before `pass_over` and `sync`.
         """
         return None
 
     def pass_over(self, n_bytes: int) -> None:
-        """Go on behind the next bytes, which have been written ahead."""
-        raise NotImplementedError("a file that writes ahead passes over it")
+        """Skip the next bytes, which have been written ahead."""
+        raise NotImplementedError("a file that writes ahead must implement pass_over")
 
     def scratch(self) -> Scratch:
-        """A file without a name, gone when it is closed, for what is needed while this one is written.
+        """Return an unnamed file, removed when closed, for data that is needed while this one is written.
 
-        On the same disk where this one is on a local one.
+        It is on the same disk if this file is local.
         """
         import tempfile
 
@@ -89,7 +89,7 @@ class WritableFile(ABC):
 
 
 class WriterLock(ABC):
-    """The right to write, held until `release`. Ends with the process, however that ends.
+    """The right to write, held until `release`. Ends with the process, however the process ends.
 
     `was_ours`: the last writer was this process, so no other one can have left files behind since.
     """
@@ -98,7 +98,7 @@ class WriterLock(ABC):
 
     @abstractmethod
     def release(self) -> None:
-        """Give the lock back; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -112,8 +112,8 @@ class WriterLock(ABC):
 class Directory(ABC):
     """A place for the files of one database. Safe to share between threads.
 
-    `is_remote` where each look at a file means waiting for a network; `has_locks` is False where writers and
-    readers cannot be seen: nothing is removed there.
+    `is_remote` if each access to a file means waiting for a network; `has_locks` is False if writers and
+    readers cannot be detected: nothing is removed there.
     """
 
     is_remote = False
@@ -122,17 +122,17 @@ class Directory(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What messages call the directory: its path, or "memory"."""
+        """The name of the directory in messages: its path, or "memory"."""
 
     def path_of(self, name: str) -> str:
-        """What messages call a file."""
+        """Return the name of a file in messages."""
         return f"{self.description}/{name}"
 
     @abstractmethod
     def root_entries(self) -> list[str] | None:
-        """Sorted names of all files and folders at the top, of any origin; None if there is no directory.
+        """Return sorted names of all files and folders at the top, of any origin; None without a directory.
 
-        Raises NotADirectoryError if a file stands in its place.
+        Raises NotADirectoryError if the path is a file.
         """
 
     @abstractmethod
@@ -141,57 +141,58 @@ class Directory(ABC):
 
     @abstractmethod
     def exists(self, name: str) -> bool:
-        """Whether a file of this name is visible."""
+        """Return True if a file of this name is visible."""
 
     @abstractmethod
     def size(self, name: str) -> int:
-        """The file's length in bytes. Raises FileNotFoundError."""
+        """Return the file's length in bytes. Raises FileNotFoundError."""
 
     @abstractmethod
     def identity(self, name: str) -> object | None:
-        """A value that stays equal while the same file has this name; None if there is no such file."""
+        """Return a value that is equal as long as the same file has this name; None if it does not exist."""
 
     @abstractmethod
     def list(self, prefix: str = "") -> list[str]:
-        """Sorted names of the files that begin with `prefix`; with a "/" in it, only that folder is read.
+        """Return sorted names of files that begin with `prefix`; if that has a "/", only one folder is read.
 
-        Files whose names no database would give are left out. A missing folder has no files.
+        Files whose names no database would assign are left out. A missing folder has no files.
         """
 
     @abstractmethod
     def open_read(self, name: str) -> memoryview:
-        """The whole file as read-only bytes; they live as long as the view or anything made from it.
+        """Return the whole file as read-only bytes; they live as long as the view or anything made from it.
 
-        Raises FileNotFoundError. The file may be removed meanwhile without harm to the view.
+        Raises FileNotFoundError. The file may be removed meanwhile without affecting the view.
         """
 
     def open_parts(self, name: str) -> tuple[memoryview, Source | None]:
-        """As `open_read`, for readers that ask the source for what the view lacks; None: it lacks nothing."""
+        """Open as `open_read`, with a source from which readers fetch missing bytes, or None."""
         return self.open_read(name), None
 
     def set_cache_limit(self, limit: Callable[[], int]) -> None:
-        """What gives the bytes that may be kept on the local disk of files that lie elsewhere."""
+        """Set the function that returns the local disk space, in bytes, for parts of remote files."""
         return None
 
     def look_again(self) -> None:
-        """Where it is known for some time that a file is not there: look at once when that is asked next."""
+        """Forget which files were recently found missing, so that the next lookup queries again."""
         return None
 
     def evict(self) -> bool:
-        """Remove some of what is kept of files that lie elsewhere, if that is too much; whether it was."""
+        """Remove some local parts of remote files if they exceed the limit; return True if they did."""
         return False
 
     @abstractmethod
     def create(self, name: str) -> WritableFile:
-        """A new, empty file, visible at once. A missing folder is made, and that folder is durable on return.
+        """Create an empty file, visible at once. A missing folder is created, and is durable on return.
 
-        Raises FileExistsError if the name is taken, by a symbolic link too: nothing is written through links.
+        Raises FileExistsError if the name is taken, even by a symbolic link: nothing is written through
+        links.
         """
 
     def take_in(self, name: str, source: Directory, source_name: str) -> None:
-        """A finished, synced file of another directory under a new name here, its data durable on return.
+        """Add a finished, synced file of another directory under a new name, with its data durable on return.
 
-        The file itself where the system can give it a second name, else a copy; it stays in `source`. Raises
+        It is linked if the system can give it a second name, else copied; it stays in `source`. Raises
         FileNotFoundError, or FileExistsError if the name is taken.
         """
         with contextlib.closing(self.create(name)) as file:
@@ -203,7 +204,7 @@ class Directory(ABC):
 
     @abstractmethod
     def publish(self, temp: str, final: str) -> None:
-        """Give the file `temp` the name `final` in one step, whole or not at all, replacing nothing.
+        """Rename the file `temp` to `final` atomically, replacing nothing.
 
         Durable after `sync_folder`. On OSError `final` has not appeared. `temp` is usually gone afterwards,
         but a crash, or a failure to remove it, can leave it there as a second name of the same file. Both
@@ -212,37 +213,37 @@ class Directory(ABC):
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a name, durable after `sync_folder`; who reads the file keeps it."""
+        """Remove a name, durable after `sync_folder`; processes that read the file can continue."""
 
     def hold(self, name: str) -> object | None:
-        """Show every process that the file is in use, as long as the object that is returned lives.
+        """Mark the file as in use, for every process, while the returned object lives.
 
-        None where that cannot be shown. Writes nothing; raises FileNotFoundError.
+        None if that is impossible. Writes nothing; raises FileNotFoundError.
         """
         return None
 
     def is_held(self, name: str) -> bool:
-        """Whether somebody holds the file, as far as that can be seen. Raises FileNotFoundError."""
+        """Return True if the file is known to be in use. Raises FileNotFoundError."""
         return False
 
     @abstractmethod
     def sync_folder(self, folder: str = "") -> None:
-        """Make all names given and removed in `folder` ("" = the top) so far durable."""
+        """Make all creations and removals of names in `folder` ("" = the top) so far durable."""
 
     def sync_file(self, name: str) -> None:
-        """Make the data of a finished file durable, if it is not. Raises FileNotFoundError."""
+        """Make the data of a finished file durable. Raises FileNotFoundError."""
         return None
 
     @property
     def boot(self) -> str:
-        """An id of the machine's boot: until it changes, everything that was written is visible."""
+        """Return an id of the machine's boot: until it changes, everything that was written is visible."""
         return ""
 
     @abstractmethod
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
-        """Take the one lock for writers, waiting at most `timeout_s` seconds (None: without end).
+        """Take the one lock for writers, waiting at most `timeout_s` seconds (None: no limit).
 
         Call it where Ctrl-C is deferred until the caller can release the lock.
         It excludes other processes as well as other threads and other holders in this process. Raises
-        LockedError with the holder's process id where that is known.
+        LockedError with the holder's process id if known.
         """

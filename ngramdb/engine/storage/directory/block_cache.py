@@ -1,12 +1,12 @@
-"""Parts of objects kept on the local disk: sparse files, each with a map of what of it is there.
+"""Parts of remote objects cached on the local disk: sparse files, each with a map of the parts present.
 
-Of an object that is used, a file of its size is mapped, and its parts are fetched as they are needed: kernels
-verify each block of a file when they first use it (`_cext.base.checksums`), and what is missing is brought
-then. What has been fetched stays for the next time, for all processes; that a part is there is believed only
-as far as its checksum is right, else it is fetched again.
+For an object in use, a file of its size is mapped, and its parts are fetched on demand: kernels
+verify each block of a file on first use (`_cext.base.checksums`), and missing blocks are fetched
+then. Fetched parts stay for later use, by all processes; a part is trusted only if its checksum
+is right, else it is fetched again.
 
-A file is removed as a whole or not at all: who has it open keeps what was there, and what it fetches later
-goes into the removed file, which ends with its last user.
+A file is removed as a whole or not at all: a process that has it open keeps its parts, and what it fetches
+later goes into the removed file, which disappears with its last user.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ngramdb.engine.storage.directory.object_store import REQUESTS, ObjectStore
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.interrupts import Deferred, holding
 
-#: Bytes that are there or not.
+#: Bytes that are present or missing together.
 UNIT = 1 << 16
-#: Units of one request: at a random place, which takes about as long as one byte of it, and at most.
+#: Units per request: at random places, for about the same time as one byte, and at most.
 AROUND = 4
 MOST = 128
-#: Random requests to a file after which they get twice as large.
+#: Random requests to a file after which their size doubles.
 RANDOM_REQUESTS = 64
-#: The folder: this variable's, or `ngramdb` in the user's folder for caches.
+#: The environment variable with the folder; by default `ngramdb` in the user's folder for caches.
 VARIABLE = "NGRAMDB_CACHE"
 _DATA, _MAP = ".data", ".map"
 
 
 def default_folder() -> str:
-    """The folder of the cache: NGRAMDB_CACHE, else `ngramdb` in XDG_CACHE_HOME or ~/.cache."""
+    """Return the folder of the cache: NGRAMDB_CACHE, else `ngramdb` in XDG_CACHE_HOME or ~/.cache."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return os.path.abspath(chosen)
@@ -51,7 +51,7 @@ def default_folder() -> str:
 class BlockCache:
     """The folder of the cache. Safe to share between threads, and the folder between processes.
 
-    `limit` gives the bytes on disk that it shall not exceed for long, 0 for no limit.
+    `limit` returns the bytes on disk that it may not exceed for long, 0 for no limit.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -59,10 +59,10 @@ class BlockCache:
         self.limit: Callable[[], int] = lambda: DEFAULT_CACHE_LIMIT
         self._open: WeakSet[CachedFile] = WeakSet()
         self._lock = fork_safety.lock()
-        self._n_new = 0  # bytes since the folder was last measured
+        self._n_new = 0  # bytes written since the folder was last measured
 
     def open(self, store: ObjectStore, name: str, size: int, tag: str) -> CachedFile:
-        """The parts of an object, of at least one byte. Raises OSError when the folder cannot be used."""
+        """Open the parts of an object, of at least one byte. Raises OSError if the folder is not usable."""
         key = hashlib.sha256(f"{store.url}\n{name}\n{size}\n{tag}".encode()).hexdigest()[:32]
         with self.naming():
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
@@ -73,7 +73,7 @@ class BlockCache:
 
     @contextlib.contextmanager
     def naming(self) -> Iterator[None]:
-        """Errors of a disk that is full name the cache, and what to do."""
+        """Add the cache's name, and what to do, to errors of a full disk."""
         try:
             yield
         except OSError as error:
@@ -83,12 +83,12 @@ class BlockCache:
             raise OSError(error.errno, message) from error
 
     def grown(self, n_bytes: int) -> None:
-        """Note what was written."""
+        """Count the bytes that were written."""
         self._n_new += n_bytes
 
     @property
     def is_full(self) -> bool:
-        """Whether the files have outgrown the limit, to a sixteenth of it: they are not always measured."""
+        """Return True if the files exceed the limit, to within a sixteenth: they are not always measured."""
         limit = self.limit()
         if not limit or self._n_new * 16 < limit:
             return False
@@ -96,9 +96,9 @@ class BlockCache:
         return sum(n_bytes for _, n_bytes, _ in self._files()) > limit
 
     def evict(self) -> None:
-        """Remove the files that were opened longest ago, until a quarter of the limit is free.
+        """Remove the least recently opened files until a quarter of the limit is free.
 
-        Those of this process go last; it must open them anew.
+        Those of this process are removed last; it must reopen them.
         """
         with self._lock:
             ours = {file.path for file in self._open}
@@ -113,7 +113,7 @@ class BlockCache:
             used -= n_bytes
 
     def _files(self) -> list[tuple[str, int, float]]:
-        """Each file's path without its ending, its bytes on disk, and when it was last opened."""
+        """Return each file's path without its suffix, its bytes on disk, and when it was last opened."""
         found = []
         with contextlib.suppress(FileNotFoundError), os.scandir(self.folder) as entries:
             for entry in entries:
@@ -126,7 +126,7 @@ class BlockCache:
 
 
 class CachedFile:
-    """An object of which parts are here. `view` is all of it, zeros where a part is missing."""
+    """An object with some parts present. `view` covers all of it, with zeros for missing parts."""
 
     def __init__(self, cache: BlockCache, store: ObjectStore, name: str, size: int, path: str) -> None:
         self.path = path
@@ -146,11 +146,11 @@ class CachedFile:
         self._n_random = 0
 
     def need(self, *ranges: tuple[int, int], again: bool = False, at_once: bool = False) -> None:
-        """Have these ranges of bytes here on return; `again` whether or not they are.
+        """Fetch these ranges of bytes; with `again` even if they are present.
 
-        What lies together is one request, however large, with `at_once`; else requests of at most `MOST`.
+        With `at_once`, adjacent parts are one request, however large; else requests have at most `MOST`.
 
-        Raises OSError when the store does not give them, or the disk does not take them.
+        Raises OSError if the store does not return them, or the disk cannot store them.
         """
         units = [(start // UNIT, -(-stop // UNIT)) for start, stop in ranges if start < stop]
         if not again and all(self._present.find(b"\0", first, last) < 0 for first, last in units):
@@ -167,22 +167,22 @@ class CachedFile:
 
     @property
     def n_present(self) -> int:
-        """How many bytes are here."""
+        """Number of bytes that are present."""
         return min(self._present[:].count(b"\1") * UNIT, self.size)
 
     def forget(self) -> None:
-        """Have nothing here: what is kept cannot be right."""
+        """Mark all parts as missing: the cached bytes are wrong."""
         self._present[:] = bytes(len(self._present))
 
     def _missing(self, first: int, last: int) -> Iterable[tuple[int, int]]:
-        """The runs of units that are not here."""
+        """Yield the runs of missing units."""
         while (start := self._present.find(b"\0", first, last)) >= 0:
             end = self._present.find(b"\1", start, last)
             first = last if end < 0 else end
             yield start, first
 
     def _around(self, first: int, last: int) -> tuple[int, int]:
-        """More units than those, where it is likely that they will be needed."""
+        """Extend the range of units by those that will probably be needed."""
         if first == self._follows:
             self._in_a_row += 1
             last = max(last, first + min(AROUND << self._in_a_row, MOST))
@@ -217,11 +217,11 @@ class CachedFile:
 
 
 def _open_map(path: str, n_units: int) -> mmap.mmap:
-    """One byte for each unit: threads and processes set them without a lock."""
+    """Open the map with one byte per unit: threads and processes set them without a lock."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         missing = n_units - os.fstat(fd).st_size
-        if missing > 0:  # written, not left out: a map of a full disk would end the process
+        if missing > 0:  # written, not left out: a mapped file on a full disk would end the process
             os.pwrite(fd, bytes(missing), n_units - missing)
         os.utime(fd)
         return mmap.mmap(fd, n_units)

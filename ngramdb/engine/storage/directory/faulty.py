@@ -1,9 +1,9 @@
-"""A directory in memory that fails, or loses its power, at the k-th operation.
+"""A directory in memory that fails, or loses power, at the k-th operation.
 
-It is as unkind as a file system may be: data that was not synced can be lost, torn or turned to noise, names
-that were not synced can be lost in any combination, a failed sync loses its data for good (a second try
-reports success and does nothing), a failed write has written half. What it never does is to lose what was
-promised.
+It is as harsh as a file system may be: data that was not synced can be lost, torn or turned to noise, names
+that were not synced can be lost in any combination, a failed sync loses its data for good (a second one
+reports success and does nothing), a failed write has written half. It never loses what was
+guaranteed.
 
 >>> directory = FaultyDirectory(crash_at=7)
 >>> with contextlib.suppress(SimulatedCrash):
@@ -28,11 +28,11 @@ _SECTOR = 512
 
 
 class SimulatedCrash(BaseException):
-    """The process ends here. No Exception, so that no handler takes it for something that can be handled."""
+    """The process ends here. Not an Exception, so that no handler can catch it by mistake."""
 
 
 class _Disk:
-    """What of one file would survive: `durable` bytes from its start; `lost` once a sync has failed."""
+    """The part of one file that would survive: `durable` bytes from its start; `lost` after a failed sync."""
 
     def __init__(self, durable: bytes = b"") -> None:
         self.durable = durable
@@ -44,12 +44,12 @@ class FaultyDirectory(Directory):
 
     Parameters
     ----------
-    start : the files at the beginning, all durable; the object itself is left alone.
+    start : the files at the beginning, all durable; the object itself is not changed.
     fail_at : the operation, or operations, counted from 1, that raise OSError instead of succeeding.
     error : the errno of that OSError.
-    persistent : all operations after the first such one fail as well, save those that only look.
+    persistent : all later operations fail as well, except those that only read.
     crash_at : the operation before which the process dies (SimulatedCrash, then and from then on).
-    `operations` lists what has been asked so far, such as "sync segments/ab12.segment".
+    `operations` lists the operations so far, such as "sync segments/ab12.segment".
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class FaultyDirectory(Directory):
     def crash(
         self, rng: random.Random | None = None, drop: Literal["all", "random"] = "all"
     ) -> MemoryDirectory:
-        """What a restart would find after the power fails now.
+        """Return the directory that a restart would find if the power failed now.
 
-        With drop="all" whatever was not synced is gone; with "random" `rng` decides for each name and each
+        With drop="all" everything not synced is gone; with "random" `rng` decides for each name and each
         sector.
         """
         if drop == "random" and rng is None:
@@ -98,12 +98,12 @@ class FaultyDirectory(Directory):
         return MemoryDirectory(survivors)
 
     def heal(self) -> None:
-        """From now on nothing fails any more."""
+        """Stop failing from now on."""
         self._fail_at = set()
         self._crash_at = None
 
     def fail_next(self) -> None:
-        """The next operation fails."""
+        """Make the next operation fail."""
         self._fail_at.add(len(self.operations) + 1)
 
     @property
@@ -158,7 +158,7 @@ class FaultyDirectory(Directory):
         try:
             self.remove(temp)
         except OSError:
-            return  # as promised: the file is published, and `temp` may stay
+            return  # as documented: the file is published, and `temp` may stay
 
     def remove(self, name: str) -> None:
         self._change(f"remove {name}")
@@ -186,7 +186,7 @@ class FaultyDirectory(Directory):
         return self._now.lock_writer(timeout_s)
 
     def write(self, name: str, file: WritableFile, data: bytes | bytearray | memoryview) -> None:
-        """For files of this directory: appends, or appends half and fails."""
+        """For files of this directory: append, or append half and fail."""
         try:
             self._change(f"write {name}")
         except OSError:
@@ -195,7 +195,7 @@ class FaultyDirectory(Directory):
         file.write(data)
 
     def sync(self, name: str, stored: StoredFile) -> None:
-        """For files of this directory: makes the data durable, or loses it for good and fails."""
+        """For files of this directory: make the data durable, or lose it for good and fail."""
         disk = self._disks[stored]
         try:
             self._change(f"sync {name}")
@@ -206,13 +206,13 @@ class FaultyDirectory(Directory):
             disk.durable = bytes(stored.data)
 
     def _look(self, operation: str) -> None:
-        """Count an operation that changes nothing; it fails only when it is the chosen one."""
+        """Count an operation that changes nothing; it fails only if it is the chosen one."""
         self._count(operation)
         if len(self.operations) in self._fail_at:
             raise OSError(self._error, os.strerror(self._error), operation)
 
     def _change(self, operation: str) -> None:
-        """Count an operation that changes something; with `persistent` it fails ever after, too."""
+        """Count an operation that changes something; with `persistent`, all later ones fail, too."""
         self._look(operation)
         if self._persistent and len(self.operations) > min(self._fail_at, default=len(self.operations)):
             raise OSError(self._error, os.strerror(self._error), operation)
@@ -224,7 +224,7 @@ class FaultyDirectory(Directory):
 
 
 class _FaultyFile(WritableFile):
-    """Passes every call on to the directory, which decides whether it works."""
+    """A file that passes every call on to the directory, which decides whether it works."""
 
     def __init__(self, directory: FaultyDirectory, name: str, file: WritableFile, stored: StoredFile) -> None:
         self._directory = directory
@@ -250,7 +250,7 @@ def _apply(names: dict[str, StoredFile], name: str, stored: StoredFile | None) -
 
 
 def _tear(durable: bytes, written: bytes, rng: random.Random) -> bytes:
-    """`durable`, then any part of what was written after it, each sector of which is new, zero or noise."""
+    """Return `durable` and any part of later writes, each sector of which is new, zero or noise."""
     length = rng.randint(len(durable), len(written))
     torn = bytearray(durable)
     while len(torn) < length:

@@ -1,7 +1,7 @@
-"""One folder of a database on disk, opened without following links; names in it are resolved from there.
+"""One folder of a database on disk, opened without following links; names in it are resolved from it.
 
-So a symbolic link in the place of a folder (another database's, say) is an error for every operation, and
-whatever is created, removed or renamed lies in the database itself, also when somebody replaces the folder
+So a symbolic link in place of a folder (to another database, perhaps) is an error for every operation, and
+anything that is created, removed or renamed is in the database itself, even if the folder is replaced
 by a link at that very moment. The database's own folder may be reached through links: its path is the user's.
 """
 
@@ -18,13 +18,13 @@ from types import TracebackType
 
 from ngramdb._cext.base.descriptors import Descriptor
 
-_BY_DESCRIPTOR = os.open in os.supports_dir_fd  # all systems but Windows, where nothing is ever written
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd  # on all systems but Windows, which is never written to
 
 
 class Folder:
     """An open folder; use it in a `with` block.
 
-    `at(name)` and `fd` are what functions of `os` take as path and `dir_fd`.
+    Functions of `os` accept `at(name)` and `fd` as path and `dir_fd`.
     """
 
     def __init__(self, root: str, name: str = "") -> None:
@@ -50,11 +50,11 @@ class Folder:
             raise
 
     def at(self, name: str) -> str:
-        """The path under which the system finds the file `name`, from `fd`."""
+        """Return the path by which the system finds the file `name`, from `fd`."""
         return name if self.fd is not None else f"{self.path}/{name}"
 
     def entries(self) -> list[str]:
-        """The names of all that is in the folder."""
+        """Return the names of everything in the folder."""
         return os.listdir(self.path if self.fd is None else self.fd)
 
     def __enter__(self) -> Folder:
@@ -68,9 +68,9 @@ class Folder:
 
 
 def make_folder(root: str, name: str) -> bool:
-    """Make the folder `name` in `root` unless it exists; returns whether it was made.
+    """Make the folder `name` in `root` unless it exists; return True if it was made.
 
-    Raises OSError if a link or something else stands in its place.
+    Raises OSError if a link or another file has its name.
     """
     with Folder(root) as top:
         try:
@@ -92,17 +92,17 @@ def _require_folder(status: os.stat_result, path: str) -> None:
 # ---- Read-only maps of files that hold no file descriptor.
 
 
-# Files with fewer are read in a few pieces, whatever the pieces are.
+# Smaller files are read in a few pieces, whatever the pieces are.
 _FEWEST_BYTES = 1 << 20
 
 
 def map_file(fd: int, n_bytes: int) -> memoryview:
-    """The first `n_bytes` bytes of an open file, mapped; the descriptor may be closed at once.
+    """Map the first `n_bytes` bytes of an open file; the descriptor may be closed at once.
 
     The view keeps the map alive and the map the file, even one that has been removed meanwhile.
 
-    Parameters - n_bytes : at least 1, and no more than the file has
-    Raises OSError: the system refuses, say for want of address space
+    Parameters - n_bytes : at least 1, and at most the file's size
+    Raises OSError: the system refuses, for example for lack of address space
     """
     if sys.platform == "win32":
         import mmap
@@ -112,12 +112,12 @@ def map_file(fd: int, n_bytes: int) -> memoryview:
     from ngramdb._cext.base import pages
 
     mapped = memoryview(pages.FileMap(fd, n_bytes))
-    if n_bytes >= _FEWEST_BYTES:  # a wish: whether it is heard does not matter
+    if n_bytes >= _FEWEST_BYTES:  # a hint: it does not matter if it is ignored
         pages.advise(mapped, "at random")
     return mapped
 
 
-# ---- Asking the system to begin writing a file to the disk while more of it is made.
+# ---- Asking the system to start writing a file to disk while more of it is produced.
 
 
 # SYNC_FILE_RANGE_WRITE of sync_file_range(2): begin to write what is not being written yet.
@@ -125,7 +125,7 @@ _BEGIN_WRITING = 2
 
 
 def begin_writing(fd: int, start: int, n_bytes: int) -> None:
-    """Bytes start … start + n_bytes - 1 of a file, which have been written to it, may go to the disk."""
+    """Let the system write bytes start … start + n_bytes - 1 of a file from its page cache to disk."""
     call = _sync_file_range()
     if call is not None:
         call(fd, start, n_bytes, _BEGIN_WRITING)

@@ -21,12 +21,12 @@ class StoredFile:
         self.closed = closed
 
     def view(self) -> memoryview:
-        """A finished file in place; one that still grows as a copy, since a view would pin its size."""
+        """Return a finished file in place, an unfinished one as a copy, since a view would fix its size."""
         return memoryview(self.data if self.closed else bytes(self.data)).toreadonly()
 
 
 class MemoryFile(WritableFile):
-    """Appends to a `StoredFile`; memory is as durable as it gets, so `sync` does nothing."""
+    """A file that appends to a `StoredFile`; memory is as durable as it gets, so `sync` does nothing."""
 
     def __init__(self, stored: StoredFile) -> None:
         self._stored = stored
@@ -58,20 +58,20 @@ class MemoryLock(WriterLock):
 
 
 class _Hold:
-    """Somebody's use of a file."""
+    """One use of a file."""
 
     def __init__(self, stored: StoredFile) -> None:
         self.stored = stored
 
 
 class MemoryDirectory(Directory):
-    """Files in a dictionary. Every change is visible and as durable as the process at once."""
+    """Files in a dictionary. Every change is visible, and as durable as the process, at once."""
 
     def __init__(self, files: dict[str, bytes] | None = None) -> None:
         self._files: dict[str, StoredFile] = {
             name: StoredFile(data, closed=True) for name, data in (files or {}).items()
         }
-        # Who holds which file.
+        # The holders of each file.
         self._holds: WeakValueDictionary[int, _Hold] = WeakValueDictionary()
         self._boot = os.urandom(16).hex()
         self._guard = fork_safety.lock()
@@ -95,8 +95,8 @@ class MemoryDirectory(Directory):
         return len(self.stored(name).data)
 
     def identity(self, name: str) -> object | None:
-        # The object itself: unlike its id(), it cannot be given to another file while somebody compares with
-        # it.
+        # The object itself: unlike its id(), it cannot be given to another file while it is compared
+        # with.
         return self._files.get(name)
 
     def list(self, prefix: str = "") -> builtins.list[str]:
@@ -147,7 +147,7 @@ class MemoryDirectory(Directory):
         return MemoryLock(self._writer)
 
     def stored(self, name: str) -> StoredFile:
-        """The file of this name. Raises FileNotFoundError."""
+        """Return the file of this name. Raises FileNotFoundError."""
         split_name(name)
         try:
             return self._files[name]
@@ -155,7 +155,7 @@ class MemoryDirectory(Directory):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name) from None
 
     def link(self, name: str, stored: StoredFile) -> None:
-        """Give a file one more name. Raises FileExistsError."""
+        """Give a file another name. Raises FileExistsError."""
         split_name(name)
         with self._guard:
             if name in self._files:

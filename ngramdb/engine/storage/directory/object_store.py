@@ -1,8 +1,8 @@
-"""Objects under one URL, by way of fsspec: requests that are tried again, and that Ctrl-C can end.
+"""Objects below one URL, through fsspec: requests are retried and can be interrupted by Ctrl-C.
 
-What fails for a moment (500, 503, a connection that is reset, a body that is cut short) is tried again, each
-time after a longer pause; what fails for good is an OSError. The libraries' own trials are turned off where
-that is known to work: trials within trials would make a store that is gone a matter of minutes.
+Transient failures (500, 503, a reset connection, a truncated body) are retried after increasing
+pauses; permanent ones raise OSError. The libraries' own retries are turned off if
+possible: with nested retries, it would take minutes to give up on an unreachable store.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ngramdb.lazy import lazy_module
 core = lazy_module("fsspec.core")
 futures = lazy_module("concurrent.futures")
 
-#: How often a request is made before it has failed, and seconds between the first two; then twice as many.
+#: Attempts per request, and seconds between the first two; then twice as many each time.
 TRIES = 6
 PAUSE_S = 0.1
-#: Requests at a time: enough to use a fast network with requests of some megabytes.
+#: Concurrent requests: enough to use a fast network with requests of a few megabytes.
 REQUESTS = 8
-# Seconds without an answer, after which a request has failed.
+# Seconds without an answer after which a request has failed.
 _CONNECT_S, _READ_S = 10, 20
-# Asking again does not help.
+# Errors for which a retry does not help.
 _FOR_GOOD = (
     FileNotFoundError,
     FileExistsError,
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class Stored(NamedTuple):
-    """What a store says of an object: its size in bytes, and what changes with its content."""
+    """The store's metadata of an object: its size in bytes, and a tag that changes with its content."""
 
     size: int
     tag: str
@@ -55,7 +55,7 @@ class Stored(NamedTuple):
 class ObjectStore:
     """The objects whose names begin with a URL and a slash. Safe to share between threads.
 
-    Raises StorageError when no library opens such URLs.
+    Raises StorageError if no library opens such URLs.
     """
 
     def __init__(self, url: str) -> None:
@@ -66,11 +66,11 @@ class ObjectStore:
         except (ImportError, ValueError) as error:
             extra = "s3" if self.protocol in ("s3", "s3a") else "remote"
             raise StorageError(
-                f"{self.url}: cannot be opened: {_said(error)}; pip install 'ngramdb[{extra}]' installs what "
-                "such URLs need",
+                f"{self.url}: cannot be opened: {_said(error)}; pip install 'ngramdb[{extra}]' installs the "
+                "libraries for such URLs",
                 path=self.url,
             ) from error
-        except OSError as error:  # of protocols that connect at once
+        except OSError as error:  # from protocols that connect at once
             raise StorageError(f"{self.url}: cannot be opened: {_said(error)}", path=self.url) from error
         if hasattr(self._system, "retries"):  # of s3fs
             self._system.retries = 1
@@ -78,7 +78,7 @@ class ObjectStore:
         self._pid = 0
 
     def stored(self) -> dict[str, Stored]:
-        """All objects, by their names below the URL. One request for each thousand."""
+        """Return all objects, by their names below the URL. One request per thousand."""
 
         def found() -> dict[str, Stored]:
             self._system.invalidate_cache()
@@ -89,7 +89,7 @@ class ObjectStore:
         return self.done([found])[0]
 
     def look(self, name: str) -> Stored | None:
-        """What the store says of an object; None where there is none."""
+        """Return the store's metadata of an object; None if it does not exist."""
 
         def found() -> Stored | None:
             self._system.invalidate_cache()
@@ -101,7 +101,7 @@ class ObjectStore:
         return self.done([found])[0]
 
     def exists(self, name: str) -> bool:
-        """Whether there is such an object, of one byte at least. One request, which `look` is not for all."""
+        """Return True if an object of at least one byte exists. One request, unlike `look` in some stores."""
 
         def found() -> bool:
             try:
@@ -112,20 +112,20 @@ class ObjectStore:
         return self.done([found])[0]
 
     def read(self, name: str, start: int, stop: int) -> bytes:
-        """Bytes [start, stop) of an object; asks once, so it belongs into `done`."""
+        """Return bytes [start, stop) of an object. Does not retry, so call it within `done`."""
         data: bytes = self._system.cat_file(self._path(name), start=start, end=stop)
         if len(data) != stop - start:
-            raise OSError(f"{len(data)} bytes came, where {stop - start} were asked for")
+            raise OSError(f"received {len(data)} bytes instead of {stop - start}")
         return data
 
     def write(self, name: str, local: str) -> None:
-        """Make the content of a local file an object."""
+        """Upload a local file as an object."""
         self.done([lambda: self._system.put_file(local, self._path(name))])
 
     def write_new(self, name: str, data: bytes) -> None:
-        """Make an object of the data, unless there is one: FileExistsError, also in a race.
+        """Create an object with this data unless it exists: then FileExistsError, even in a race.
 
-        Where an answer was lost, the object that is there tells whose it is.
+        If the answer was lost, the content of the existing object shows who created it.
         """
         try:
             self.done([lambda: self._system.pipe_file(self._path(name), data, mode="create")])
@@ -137,15 +137,15 @@ class ObjectStore:
                 raise
 
     def remove(self, name: str) -> None:
-        """Remove an object. Raises FileNotFoundError, as far as the store says so."""
+        """Remove an object. Raises FileNotFoundError if the store reports that."""
         self.done([lambda: self._system.rm_file(self._path(name))])
 
     def done(self, requests: Sequence[Callable[[], T]]) -> list[T]:
-        """The answers of requests that are made at the same time, each of them up to `TRIES` times.
+        """Return the answers of requests that run at the same time, each attempted up to `TRIES` times.
 
-        Raises the OSError of the first that fails for good, or when the current work shall stop.
+        Raises the OSError of the first permanent failure, or if the current work is interrupted.
         """
-        if self._pid != os.getpid():  # a forked child has none of its parent's threads
+        if self._pid != os.getpid():  # the threads of the parent do not exist in a forked child
             self._pid = os.getpid()
             self._pool = futures.ThreadPoolExecutor(REQUESTS, thread_name_prefix="ngramdb-store")
         answers: dict[int, T] = {}
@@ -169,8 +169,8 @@ class ObjectStore:
                     future.cancel()
             if last is None:
                 return [answers[i] for i in range(len(requests))]
-        # Without a number: what the system says of its own numbers is about disks.
-        raise OSError(f"{_said(last)} (tried {TRIES} times); is the store there? Then try again") from last
+        # Without a number: the system's texts for its own numbers are about disks.
+        raise OSError(f"{_said(last)} (tried {TRIES} times); check the connection, then try again") from last
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
@@ -180,7 +180,7 @@ def _options(protocol: str) -> dict[str, Any]:
     if protocol in ("s3", "s3a"):
         trials = {"total_max_attempts": 1}
         config = {"retries": trials, "connect_timeout": _CONNECT_S, "read_timeout": _READ_S}
-        # An instance of our own: others of this process keep their trials.
+        # A separate instance: others of this process keep their retries.
         return {"config_kwargs": config, "use_listings_cache": False, "skip_instance_cache": True}
     return {"auto_mkdir": True} if protocol in ("file", "local") else {}
 
@@ -189,7 +189,7 @@ def _stored(info: dict[str, Any]) -> Stored:
     tags = (info.get(name) for name in ("ETag", "etag", "md5Hash", "mtime", "created", "LastModified"))
     size = info.get("size")
     if size is None:
-        raise OSError("the store does not say how large its objects are")
+        raise OSError("the store does not report the sizes of its objects")
     return Stored(int(size), str(next((tag for tag in tags if tag), "")))
 
 
@@ -198,13 +198,13 @@ def _is_for_good(error: Exception) -> bool:
 
 
 def _said(error: BaseException | None) -> str:
-    """What an error of any library says, in one line."""
+    """Return the message of an error of any library, in one line."""
     text = " ".join(str(getattr(error, "strerror", None) or error).split())
     return text or type(error).__name__
 
 
 def _pause(seconds: float) -> None:
-    """Wait, as long as the current work may go on."""
+    """Sleep, unless the current work is interrupted."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         interrupts.check()

@@ -1,9 +1,9 @@
-"""A directory on disk: memory-mapped reading, careful writing.
+"""A directory on disk: memory-mapped reading, durable writing.
 
-Files and folders are made with the user's own rights (umask). A folder that is a symbolic link is refused by
-every operation but those that only read a file's status (`folders`). A file that is a link is read, since
-caches and version control for large files lay databases out so; it is never written or locked, and removing
-it removes the link. Only regular files are opened (`opening`).
+Files and folders are created with the user's own rights (umask). Every operation rejects a folder that is a
+symbolic link, except those that only read a file's status (`folders`). A file that is a link is read, because
+caches and version control for large files lay databases out that way; it is never written or locked, and
+removing it removes the link. Only regular files are opened (`opening`).
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from ngramdb.segments.container import Ahead, Scratch
 if sys.platform != "win32":
     import fcntl
 
-#: Bytes. What is written is gathered up to the next multiple of this offset: a write that covers a whole huge
-#: page lets Linux keep it as one, and look-ups at random places in the map are then 10 to 40 % faster.
+#: Bytes. Writes are buffered up to the next multiple of this offset: a write that covers a whole huge
+#: page lets Linux keep it as one, and lookups at random places in the map are then 10 to 40 % faster.
 _HUGE_PAGE = 2**21
-#: Bytes, whole huge pages. Linux writes at most 2 GiB - 4 KiB in a call, and a smaller piece lets Ctrl-C in.
+#: Bytes, whole huge pages. Linux writes at most 2 GiB - 4 KiB per call, and smaller pieces allow Ctrl-C.
 _LARGEST_WRITE = 2**26
 _LOCK_NAME = "LOCK"
-# What link(2) reports where the file system has no hard links (FAT, some network and FUSE file systems).
+# Errors of link(2) if the file system lacks hard links (FAT, some network and FUSE file systems).
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES}
-# What fsync(2) reports for a folder where the file system cannot sync one: there is nothing more to be done.
+# Errors of fsync(2) for a folder if the file system cannot sync one: nothing more can be done then.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class _Buffered(ABC):
-    """Bytes on their way to a file from an offset on: in pieces that end where huge pages do."""
+    """Buffered bytes for a file from an offset on: written in pieces that end at huge pages."""
 
     def __init__(self, offset: int) -> None:
         self._buffer = bytearray()
-        self._n_written = offset  # bytes before the next one that the system gets
+        self._n_written = offset  # bytes before the next one that is passed to the system
 
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
         self.descriptor()
@@ -64,7 +64,7 @@ class _Buffered(ABC):
         self._buffer += view[len(view) - tail :]
 
     def _flush(self) -> None:
-        # The buffer is given up first: after an error the file is lost, and nothing must be written again.
+        # The buffer is dropped first: after an error the file is lost, and nothing must be written again.
         data, self._buffer = self._buffer, bytearray()
         self._write_all(memoryview(data))
 
@@ -79,15 +79,15 @@ class _Buffered(ABC):
 
     @abstractmethod
     def _write_some(self, fd: int, data: memoryview) -> int:
-        """Write at the next place as many of the bytes as the system takes; how many that are."""
+        """Write as many of the bytes as the system accepts at the next place; return their number."""
 
     @abstractmethod
     def descriptor(self) -> int:
-        """The file's descriptor. Raises ValueError when it is closed."""
+        """Return the file's descriptor. Raises ValueError if it is closed."""
 
 
 class RealFile(_Buffered, WritableFile):
-    """A file on disk with a small buffer of its own: the standard one retries failed writes when closed."""
+    """A file on disk with its own small buffer: the standard one retries failed writes when closed."""
 
     def __init__(self, fd: int, folder: str) -> None:
         super().__init__(0)
@@ -130,7 +130,7 @@ class RealFile(_Buffered, WritableFile):
 
 
 class _AheadFile(_Buffered):
-    """Bytes of a file behind those that it has; the file must stay open."""
+    """Bytes of a file beyond its current end; the file must stay open."""
 
     def __init__(self, file: RealFile, offset: int) -> None:
         super().__init__(offset)
@@ -147,7 +147,7 @@ class _AheadFile(_Buffered):
 
 
 class RealDirectory(Directory):
-    """The folder `path`. Nothing is touched before the first call that needs it."""
+    """The folder `path`. Nothing is accessed before the first call that needs it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         text = os.fspath(path)
@@ -219,7 +219,7 @@ class RealDirectory(Directory):
             super().take_in(name, source, source_name)
 
     def _has_linked(self, name: str, source: RealDirectory, source_name: str) -> bool:
-        """Give the file a second name here; False where only a copy will do."""
+        """Give the file a second name here; return False if only a copy is possible."""
         folder, last = split_name(name)
         if folder and make_folder(self._root, folder):
             self.sync_folder()
@@ -227,7 +227,7 @@ class RealDirectory(Directory):
         with Folder(source._root, source_folder) as there, Folder(self._root, folder) as here:
             old, new = there.at(source_last), here.at(last)
             if not stat.S_ISREG(_lstat(old, there.fd).st_mode):
-                return False  # a link, perhaps to where the file may change
+                return False  # a link, perhaps to a file that may change
             try:
                 os.link(old, new, src_dir_fd=there.fd, dst_dir_fd=here.fd, follow_symlinks=False)
             except OSError as error:
@@ -298,7 +298,7 @@ def _publish(place: Folder, source: str, target: str) -> None:
     try:
         os.link(source, target, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
-        # A network file system may report this when its first, unanswered request did succeed.
+        # A network file system may report this if its first, unanswered request did succeed.
         if not os.path.samestat(_lstat(source, fd), _lstat(target, fd)):
             raise
     except OSError as error:
@@ -314,7 +314,7 @@ def _lstat(path: str, dir_fd: int | None) -> os.stat_result:
 
 
 def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> None:
-    """Rename where hard links do not exist.
+    """Rename on file systems without hard links.
 
     Only the writer's lock makes the check and the rename one step.
     """
@@ -326,7 +326,7 @@ def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> N
 
 @cache
 def _boot() -> str:
-    """The system's id of its present boot; without one, each process counts as a boot."""
+    """Return the system's id of its current boot; without one, each process counts as a boot."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()

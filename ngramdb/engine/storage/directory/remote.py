@@ -1,7 +1,7 @@
-"""A database in an object store: what is asked is fetched by ranges, and a version is put only if absent.
+"""A database in an object store: reads fetch ranges, and a version is put only if absent.
 
 Objects appear as a whole, are read after they were written, and are never changed here; so nothing has to be
-synced. There are no locks: of two writers that commit the same version the store takes one (`publish`), and
+synced. There are no locks: if two writers commit the same version, the store accepts one (`publish`), and
 nothing is ever removed that another writer may be about to refer to.
 """
 
@@ -25,23 +25,23 @@ from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.errors import InvalidArgument, LockedError
 from ngramdb.segments.container import Scratch, Source
 
-#: Seconds for which an object that was not there is taken to be missing: so old may the newest version be.
+#: Seconds for which an absent object is assumed to be missing: the newest version may be this old.
 FRESH_S = 5.0
-#: Objects of at most so many bytes are fetched as a whole. Of larger ones first the tail, in one request:
-#: table of contents, footer, the checksums (a 1,024th of the file), and the long keys of a far index (a
+#: Objects of at most this many bytes are fetched as a whole. For larger ones, one request first fetches the
+#: tail: table of contents, footer, the checksums (a 1,024th of the file), and the long keys of a far index (a
 #: 2,560th at most).
 WHOLE = 1 << 20
 TAIL = 1 << 16
 TAIL_SHARE = 700
 MOST_TAIL = 1 << 26
-#: Bytes of an array that takes a fraction of a second.
+#: Bytes of an array that is fetched in a fraction of a second.
 TOGETHER = 1 << 22
 _LOCK = "LOCK"
 _TEMPORARY = ".tmp"
 
 
 class RemoteDirectory(Directory):
-    """The objects below a URL that fsspec opens. Nothing is asked before the first call that needs it."""
+    """The objects below a URL that fsspec opens. Nothing is requested before the first call that needs it."""
 
     is_remote = True
     has_locks = False
@@ -49,12 +49,12 @@ class RemoteDirectory(Directory):
     def __init__(self, url: str, cache: BlockCache | None = None) -> None:
         self._store = ObjectStore(url)
         self.cache = BlockCache() if cache is None else cache
-        # What is known to be there, and what was not there, since when.
+        # Objects known to exist, and those found absent, with the time.
         self._known: dict[str, Stored | None] = {}
         self._absent: dict[str, float] = {}
-        # A listing that nobody has asked for yet: opening asks for the marker first.
+        # A listing that has not been used yet: opening checks for the marker first.
         self._listed: builtins.list[str] | None = None
-        # Files that have no name in the store before they are published.
+        # Files that have no name in the store until they are published.
         self._held: dict[str, bytes] = {}
         self._writer = fork_safety.lock()
         self._is_conditional = False
@@ -65,7 +65,7 @@ class RemoteDirectory(Directory):
         return self._store.url
 
     def root_entries(self) -> builtins.list[str] | None:
-        # A folder is where objects are, or where some are about to be.
+        # A folder exists if objects are in it, or are about to be.
         entries = sorted({name.partition("/")[0] for name in self._names()})
         return entries if entries or self._is_made else None
 
@@ -99,7 +99,7 @@ class RemoteDirectory(Directory):
 
     def list(self, prefix: str = "") -> builtins.list[str]:
         listed, self._listed = self._listed, None
-        # A listing may be older than what is known: then it lacks some.
+        # A listing may be older than `_known`: then it lacks some.
         names = {*(self._names() if listed is None else listed), *self._known}
         return sorted(name for name in names if name.startswith(prefix) and _is_name(name))
 
@@ -154,7 +154,7 @@ class RemoteDirectory(Directory):
         pass
 
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
-        """A lock among this object's users; other writers are met when a version is published."""
+        """Take a lock among this object's users; conflicts with other writers show in `publish`."""
         self._require_writable()
         if not interrupts.acquired(self._writer, timeout_s):
             raise LockedError(
@@ -174,35 +174,35 @@ class RemoteDirectory(Directory):
         if self._store.protocol not in WRITABLE:
             raise OSError(
                 errno.EROFS,
-                f"only {', '.join(sorted(WRITABLE))} are known to put an object only if it is absent; build "
+                f"only {', '.join(sorted(WRITABLE))} are known to support put-if-absent; build "
                 "on disk, and copy the database",
             )
 
     def _require_conditions(self) -> None:
-        """Raise OSError when the store puts an object that should have been absent: some ignore that wish."""
+        """Raise OSError if the store overwrites an object in spite of put-if-absent, as some do."""
         if self._is_conditional:
             return
         for _ in range(2):  # the first time it may be absent
             try:
-                # Content that differs: the same would be taken for an answer that was lost.
+                # Different content: the same would be mistaken for our own, after a lost answer.
                 self._store.write_new(_LOCK, os.urandom(8).hex().encode())
             except FileExistsError:
                 self._is_conditional = True
                 return
         raise OSError(
             errno.ENOTSUP,
-            "the store overwrites objects though it is told not to (If-None-Match), so two writers could "
+            "the store overwrites objects in spite of If-None-Match, so two writers could "
             "overwrite each other's versions; build on disk, and copy the database",
         )
 
     def _names(self) -> builtins.list[str]:
-        """The names of all objects; what is known of them is up to date then."""
+        """Return the names of all objects, and bring `_known` up to date."""
         found = self._store.stored()
         self._known.update(found)
         return builtins.list(found)
 
     def _stored(self, name: str) -> Stored:
-        """What is known of an object, or can be found out. Raises FileNotFoundError."""
+        """Return what is known of an object, or can be found out. Raises FileNotFoundError."""
         split_name(name)
         known = self._known.get(name)
         if known is None and not self._known and self._listed is None:
@@ -241,7 +241,7 @@ class RemoteDirectory(Directory):
 
 
 class _Source:
-    """What a container asks for bytes that are not here."""
+    """The source from which a container fetches missing bytes."""
 
     def __init__(self, file: CachedFile, path: str) -> None:
         self._file = file
@@ -266,7 +266,7 @@ class _Source:
 
 
 class _NewObject(WritableFile):
-    """A file on the local disk, which is uploaded when it is synced."""
+    """A file on the local disk that is uploaded when it is synced."""
 
     def __init__(self, folder: str, upload: Callable[[str], None]) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
