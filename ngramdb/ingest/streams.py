@@ -11,18 +11,20 @@ import bz2
 import io
 import lzma
 import os
+import queue
 import select
 import stat
 import sys
-import threading
 import weakref
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
@@ -197,6 +199,7 @@ class ChunkFile(io.RawIOBase):
             self._rest = self._rest[len(piece) :]
             n += len(piece)
         if n == 0 and self.failure is not None:
+            del view, buffer  # the traceback would keep them
             raise self.failure
         self.n_bytes += n
         return n
@@ -213,24 +216,52 @@ class ChunkFile(io.RawIOBase):
         return len(self._rest) > 0
 
 
+class Loans:
+    """What Python has lent to a library's threads, and what of it they have dropped."""
+
+    def __init__(self) -> None:
+        self._lent: list[weakref.ref[Any]] = []
+        self._dropped: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def note(self, lent: Any) -> None:
+        # The callback is no Python code: a thread that drops the object runs nothing after it.
+        self._lent.append(weakref.ref(lent, self._dropped.put))
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until all is dropped, but no longer than `timeout_s` seconds for one object."""
+        n_dropped = 0
+        with suppress(queue.Empty):
+            while n_dropped < len(self._lent):
+                self._dropped.get(timeout=timeout_s)
+                n_dropped += 1
+
+
 class LentFile(io.RawIOBase):
     """A `ChunkFile` that a library reads in threads of its own.
 
-    A thread that calls Python while the process ends crashes it. So lenders call `end`, drop what has the
-    file, and wait until `returned` is set: then no thread has it any more.
+    A thread that calls Python while the process ends crashes it, also to drop a block that it has read. So
+    lenders call `end`, drop what has the file, and wait for `loans`.
     """
 
-    def __init__(self, file: ChunkFile) -> None:
-        self.returned = threading.Event()
+    def __init__(self, file: ChunkFile, loans: Loans) -> None:
         self._file: ChunkFile | None = file
-        weakref.finalize(self, self.returned.set).atexit = False
+        self._loans = loans
+        loans.note(self)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        file = self._file
-        return 0 if file is None else file.readinto(buffer)
+    def read(self, n_bytes: int = -1, /) -> Any:
+        """An array of at most so many bytes."""
+        file, loans = self._file, self._loans
+        block = np.empty(n_bytes, dtype=np.uint8)
+        try:
+            block = block[: 0 if file is None else file.readinto(block)]
+        except BaseException:
+            del self, block  # the traceback would keep them
+            raise
+        loans.note(block)
+        return block
 
     def end(self) -> None:
         """Have nothing more to read."""

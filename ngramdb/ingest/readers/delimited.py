@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from ngramdb import interrupts
@@ -21,7 +22,7 @@ from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8, join_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import ChunkFile, LentFile, Limits, Meter, text_chunks
+from ngramdb.ingest.streams import ChunkFile, LentFile, Limits, Loans, Meter, text_chunks
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")
@@ -170,8 +171,9 @@ def _schema(names: Sequence[str], types: dict[str, str]) -> Any:
 def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
     """The rows as record batches of strings, NULL where a field is empty."""
     table = None
-    lent = LentFile(text)
-    returned = lent.returned
+    loans = Loans()
+    lent, refuse = LentFile(text, loans), partial(text.refuse)
+    loans.note(refuse)
     try:
         table = pyarrow_csv.open_csv(
             lent,
@@ -180,7 +182,7 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
                 delimiter=DELIMITERS[text.source.format],
                 quote_char='"' if text.has_quotes else False,
                 newlines_in_values=text.has_quotes,
-                invalid_row_handler=text.refuse,
+                invalid_row_handler=refuse,
             ),
             convert_options=pyarrow_csv.ConvertOptions(
                 check_utf8=False,
@@ -204,8 +206,8 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
         raise LoadError(_explained(str(error)), source=text.source.label) from None
     finally:
         lent.end()
-        del lent, table
-        returned.wait(MOST_WAITED)
+        del lent, refuse, table
+        loans.wait(MOST_WAITED)
 
 
 def _of_fields(n_fields: int, n_columns: int) -> str:
