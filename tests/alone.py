@@ -44,7 +44,7 @@ def status_of_child(in_child: Callable[[], object]) -> int:
     if pid:
         return os.waitpid(pid, 0)[1]
     try:
-        faulthandler.dump_traceback_later(20, exit=True)
+        faulthandler.dump_traceback_later(120, exit=True)
         in_child()
         os._exit(0)
     finally:

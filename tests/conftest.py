@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from plain_kind import PlainSegment
 from writes import Writes
 
@@ -47,11 +47,28 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# An example that takes long on a busy machine is no failure.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
-# For a second and third Python: what a property finds there, it finds in few examples (.ci/run).
-settings.register_profile("few", max_examples=10, deadline=None)
+# Percent of the examples that the test of a property asks for: `usual` for each change, `few` for a second
+# Python and `make quick`, `thorough` for a night. An example that takes long on a busy machine is no failure.
+SHARES = {"few": 10, "usual": 40, "thorough": 1000}
+for name in SHARES:
+    settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("usual")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Scale the numbers of examples by the profile."""
+    share = SHARES[config.getoption("--hypothesis-profile") or "usual"]
+    tests = {id(test): test for test in (getattr(item, "obj", None) for item in items)}
+    for test in tests.values():
+        asked = getattr(test, "_hypothesis_internal_use_settings", None)
+        if asked is not None:
+            test = getattr(test, "__func__", test)
+            test._hypothesis_internal_use_settings = settings(
+                asked,
+                deadline=None,
+                max_examples=max(1, asked.max_examples * share // 100),
+                suppress_health_check=[*asked.suppress_health_check, HealthCheck.too_slow],
+            )
 
 
 @pytest.fixture

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from polls import is_stopped, n_polls
 
 import ngramdb
 from ngramdb.conditions.overlap_field import CHUNK_TOKENS
-from ngramdb.errors import QueryCancelled, TimeoutExceeded
-from ngramdb.interrupts import Interrupt
+from ngramdb.errors import TimeoutExceeded
 
 #: Work with more polls than this is stopped at this many of them, evenly spread, the first and last included.
 N_STOPS = 40
-NO_LIMIT = 2**40
 
 TEXT = " ".join(f"w{i % 12}" for i in range(60))
 
@@ -82,26 +81,8 @@ def folder(damage: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def n_polls(run: Callable[[], object]) -> int:
-    """Return the number of polls of a run that is not stopped."""
-    with Interrupt(polls=NO_LIMIT) as token:
-        run()
-        return NO_LIMIT - token.polls_left
-
-
 def stops(n: int) -> list[int]:
     return sorted({round(k * (n - 1) / (N_STOPS - 1)) for k in range(N_STOPS)} if n > N_STOPS else range(n))
-
-
-def is_stopped(run: Callable[[], object], polls: int) -> bool:
-    """Run under a number of polls; return False if fewer were needed, as with answers that are kept."""
-    with Interrupt(polls=polls) as token:
-        try:
-            run()
-        except QueryCancelled:
-            return True
-        assert token.polls_left >= 0, f"went on after poll {polls + 1} had asked it to stop"
-        return False
 
 
 @pytest.mark.parametrize("name", READS)

@@ -62,7 +62,7 @@ def test_killing_the_writer_loses_nothing_that_was_committed(tmp_path, writes):
         assert list(store.check()) == []
         n = 2 * (version - 1)
         assert writes.payloads(store) == [b"%d" % i * 5000 for i in range(n)]
-        with store.begin(timeout_s=5):
+        with store.begin(timeout_s=60):
             assert len(store.directory.list("segments/")) == n
         last = version
     assert last > awaited > 5

@@ -25,7 +25,7 @@ from ngramdb.errors import ExecutionError, NgramdbError, StorageError
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="takes FIFOs, links and alarms")
 
 #: Longer than all operations on so small a database take, by a factor of some ten.
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 #: Passes over errors of ours in what is tried.
 tolerant = contextlib.suppress

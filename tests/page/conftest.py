@@ -34,7 +34,7 @@ FLAGS = (
 )
 PICTURES = Path(os.environ.get("NGRAMDB_PICTURES") or Path(__file__).parents[2] / "build" / "page")
 #: How long anything on the page may take, in milliseconds.
-PATIENCE_MS = 10_000
+PATIENCE_MS = 60_000
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script>'
 
 #: The same words repeat, so that several matches have the same context.

@@ -4,12 +4,12 @@ the same text, else any with the same tokens; against brute force, through ALTER
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polls import cpu_below
 
 import ngramdb
 from ngramdb.errors import ExecutionError
@@ -82,7 +82,6 @@ def test_thousands_of_equal_documents_take_linear_time():
     with ngramdb.connect() as db:
         corpus = loaded(db, "c", [[("a b c", {"n": n}) for n in range(8000)]])
         loaded(db, "gone", [[("a b c", {"n": n}) for n in range(7999, 4000, -1)]])
-        started = time.perf_counter()
-        corpus.subtract("gone")
-        assert time.perf_counter() - started < 20  # a second; 32 million comparisons would take minutes
+        with cpu_below(60):  # a second; 32 million comparisons would take minutes
+            corpus.subtract("gone")
         assert corpus.docs("n > 4000").fetchall() == [] and corpus.n_documents == 4001

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from polls import cpu_below
 
 import ngramdb
 from ngramdb.conditions.field_values import Lists, Objects, Strings, Values
@@ -85,9 +84,8 @@ def test_like_takes_time_that_grows_with_the_text_alone(ignore_case):
     texts = ["a" * 20_000, "A" * 20_000]
     for template in ("%a" * 25 + "%b", "%a_" * 25 + "%b", "%" * 200 + "b", "%_" * 50 + "b"):
         for kind, column in columns(texts).items():
-            start = time.monotonic()
-            assert not outcome(Resembles(template, ignore_case), column)[0].any()
-            assert time.monotonic() - start < 10, kind
+            with cpu_below(60):  # a moment; trying each length of each % takes ages
+                assert not outcome(Resembles(template, ignore_case), column)[0].any(), kind
 
 
 def test_a_template_that_is_too_long_is_an_error_of_ours():

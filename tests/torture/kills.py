@@ -199,7 +199,7 @@ def look(path: Path, say: Any) -> None:
         problems = [str(row) for row in db.execute("CHECK").fetchall()]
         version = db.version
     store = Store.open(RealDirectory(path))
-    with store.begin(timeout_s=5):
+    with store.begin(timeout_s=60):
         needed = {name for manifest in store.versions() for name in manifest.files()}
         left = [
             name

@@ -126,7 +126,7 @@ def test_workers_that_are_killed_are_replaced(started, tmp_path, monkeypatch):
 
         def kill_at_work():
             lock = f"part-{shard[0]}"
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not any(lock in name for name in os.listdir(out)):
                 time.sleep(0.001)
             os.kill(os.getpid(), signal.SIGKILL)

@@ -127,7 +127,7 @@ def lock_that_is_held():
             is_over.wait()
 
     def in_child():
-        assert lock.acquire(timeout=10)
+        assert lock.acquire(timeout=60)
 
     thread = threading.Thread(target=hold)
     thread.start()

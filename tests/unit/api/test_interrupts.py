@@ -10,17 +10,18 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 
 import pytest
+from polls import PATIENCE_S, cpu_below, n_polls, repeated, until
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.executor.results.result import Result, batched, supervised
-from ngramdb.interrupts import Deferred, check, guarded
+from ngramdb.interrupts import Deferred, Interrupt, check, guarded
 
 
 @contextmanager
@@ -33,26 +34,30 @@ def called_after(seconds, act):
         timer.join()
 
 
-def many_rows():
-    """What goes on for ever, as an operator would: a batch, a look, the next batch."""
+def in_another_thread(act):
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
+
+
+def many_rows(act=lambda: None):
+    """What goes on for long, as operators do: a batch, a look, the next batch. `act` is called amid it."""
     for i in range(10**4):
         interrupts.step(i, 10**4)
-        time.sleep(0.001)
+        if i == 50:
+            act()
         yield (i,)
 
 
-def endless(db):
-    return supervised(Result(("i",), batched(many_rows(), 10)), db._database.work())
+def endless(db, act=lambda: None):
+    return supervised(Result(("i",), batched(many_rows(act), 10)), db._database.work())
 
 
 def test_interrupt_stops_reading_in_another_thread_and_nothing_that_comes_after(db, wiki):
-    result = endless(db)
-    with (
-        called_after(0.1, db.interrupt),
-        pytest.raises(Interrupted, match="the database is as it was") as caught,
-    ):
+    result = endless(db, lambda: in_another_thread(db.interrupt))
+    with pytest.raises(Interrupted, match="the database is as it was") as caught:
         result.fetchall()
-    assert isinstance(caught.value, QueryCancelled) and 0 < caught.value.elapsed < 5
+    assert isinstance(caught.value, QueryCancelled) and caught.value.elapsed > 0
     assert 0 < caught.value.fraction < 1
     assert db.execute('COUNT "natural language"').fetchone() == (2,)
 
@@ -84,34 +89,53 @@ def test_what_was_committed_is_told_whatever_the_timeout(db, wiki, monkeypatch):
 
     def slowly(self, *arguments):
         made = committed(self, *arguments)
-        time.sleep(0.3)
+        until(lambda: interrupts.current().is_late)
         return made
 
     monkeypatch.setattr(Transaction, "commit", slowly)
     [(n_documents,)] = db.execute('COUNT DOCS WHERE "the" FROM wiki').fetchall()
-    removed = db.execute('DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id', timeout=0.25)
-    assert len(removed.fetchall()) == n_documents > 0
+
+    def removed(limit):
+        return db.execute('DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id', timeout=limit).fetchall()
+
+    assert len(in_time(removed)) == n_documents > 0
     before = db.version
-    with pytest.raises(TimeoutExceeded, match=STAYS) as caught:  # for a statement that follows it does
-        db.execute("CREATE CORPUS other; COUNT DOCS FROM wiki", timeout=0.25)
-    assert caught.value.committed == db.version > before
+
+    def made(limit):
+        with pytest.raises(TimeoutExceeded) as caught:  # for a statement that follows it does
+            db.execute("CREATE CORPUS other; COUNT DOCS FROM wiki", timeout=limit)
+        if caught.value.committed is None:
+            raise caught.value
+        return caught.value
+
+    error = in_time(made)
+    assert re.search(STAYS, str(error)) and error.committed == db.version > before
+
+
+def in_time(run):
+    """What it gives with the first of some timeouts that is not too short on this machine."""
+    for limit in (0.25, 1.0, 5.0, 30.0):
+        with suppress(TimeoutExceeded):
+            return run(limit)
+    raise AssertionError("too slow")
 
 
 def test_a_load_that_is_stopped_between_commits_says_what_stays(db, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"text": "a b {i}"}}\n' for i in range(2000)))
-    db.execute("CREATE CORPUS parts")
+    statement = f"COPY {{}} FROM '{path}' (COMMIT_EVERY 100)"
+    db.execute("CREATE CORPUS whole; CREATE CORPUS parts")
+    n = n_polls(lambda: db.execute(statement.format("whole")))
     version = db.version
-    for limit in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
-        try:
-            db.execute(f"COPY parts FROM '{path}' (COMMIT_EVERY 100)", timeout=limit)
-        except TimeoutExceeded as error:
-            assert error.committed == (db.version if db.version > version else None)
-            expected = "the database is as it was before it$" if error.committed is None else STAYS
-            assert re.search(expected, str(error))
-            if error.committed is not None:
-                return
-    pytest.skip("the machine was too fast, or too slow, to be stopped between two commits")
+    with (
+        pytest.raises(Interrupted, match=r"the database is as it was before it$") as caught,
+        Interrupt(polls=0),
+    ):
+        db.execute(statement.format("parts"))
+    assert caught.value.committed is None and db.version == version
+    with pytest.raises(Interrupted, match=STAYS) as caught, Interrupt(polls=n // 2):
+        db.execute(statement.format("parts"))
+    assert caught.value.committed == db.version > version
 
 
 def test_of_several_statements_those_before_are_told_of(db, wiki):
@@ -146,11 +170,8 @@ def test_interrupt_stops_verbs_that_take_arrays(wiki, db):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    deadline = time.monotonic() + 10
-    while thread.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.02)
-        db.interrupt()
-    thread.join(1)
+    with repeated(db.interrupt):
+        thread.join(PATIENCE_S)
     assert len(raised) == 1
 
 
@@ -204,11 +225,8 @@ def test_interrupt_holds_for_a_text_that_is_still_tokenized(db, verb):
 
 
 def test_control_c_while_rows_are_read_passes_as_itself_and_says_how_far(db, wiki):
-    result = endless(db)
-    with (
-        called_after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
-        pytest.raises(KeyboardInterrupt) as caught,
-    ):
+    result = endless(db, press)
+    with pytest.raises(KeyboardInterrupt) as caught:
         result.fetchall()
     assert 0 <= caught.value.fraction < 1 and caught.value.elapsed > 0
     with pytest.raises(ExecutionError, match="ended early: KeyboardInterrupt"):
@@ -216,32 +234,37 @@ def test_control_c_while_rows_are_read_passes_as_itself_and_says_how_far(db, wik
 
 
 def test_a_timeout_counts_work_and_not_the_time_between(db, wiki):
-    db.execute("DOCS").fetchall()  # what the first one imports takes longer
-    result = db.execute("DOCS", timeout=0.2)
-    time.sleep(0.3)
-    assert len(result.fetchall()) == 3
+    def rows(limit):
+        result = db.execute("DOCS", timeout=limit)
+        elapsed = result.elapsed
+        time.sleep(1.2 * limit)
+        assert result.elapsed == elapsed
+        return result.fetchall()
+
+    assert len(in_time(rows)) == 3
 
 
 def test_a_timeout_ends_a_statement_also_in_another_thread(db, wiki, monkeypatch):
-    monkeypatch.setattr("ngramdb.executor.questions.documents.matching", lambda *_: list(many_rows()))
+    def endless(*_):
+        while True:
+            check()
+
+    monkeypatch.setattr("ngramdb.executor.questions.documents.matching", endless)
     raised = []
 
     def ask(**options):
-        started = time.perf_counter()
         try:
             db.execute("DOCS", **options)
         except TimeoutExceeded as error:
-            raised.append((error, time.perf_counter() - started))
+            raised.append(error)
 
-    thread = threading.Thread(target=ask, kwargs={"timeout": 0.1})
-    thread.start()
-    thread.join(10)
+    in_another_thread(lambda: ask(timeout=0.1))
     db.execute("SET timeout = 0.1")
     ask()
-    with called_after(0.2, db.interrupt), pytest.raises(Interrupted):
+    with repeated(db.interrupt), pytest.raises(Interrupted):
         db.execute("DOCS", timeout=0)
-    assert [error.timeout for error, _ in raised] == [0.1, 0.1]
-    assert all(0.1 <= seconds < 2 for _, seconds in raised)
+    assert [error.timeout for error in raised] == [0.1, 0.1]
+    assert all(error.elapsed >= 0.1 for error in raised)
 
 
 @pytest.mark.parametrize("timeout", [-1, "1", True, float("inf")])
@@ -286,7 +309,7 @@ def test_progress_is_told_now_and_then_and_may_stop_the_statement(db, wiki, monk
     with pytest.raises(Interrupted, match="% done"):
         db.execute("DOCS", progress=progress)
     fractions = [fraction for fraction, _ in told]
-    assert len(told) == 3 and fractions == sorted(fractions) and 0 < fractions[0] < 1
+    assert len(told) == 3 and fractions == sorted(fractions) and 0 <= fractions[0] < 1
     assert all(b[1] - a[1] >= 0.09 for a, b in pairwise(told))
 
 
@@ -347,17 +370,15 @@ def test_a_timeout_ends_what_is_done_with_a_long_text(db, subwords, what):
     for name, tokenizer in (("letters", "chars"), ("octets", "bytes"), ("pieces", str(subwords))):
         db.create_corpus(name, tokenizer).append(["a" * 100_000])
     db.execute("CHECK")  # what is made once
-    started = time.perf_counter()
-    with pytest.raises(TimeoutExceeded):
+    with cpu_below(60), pytest.raises(TimeoutExceeded):  # some 0.3 s; minutes where nothing looks at the time
         db.execute(text, parameters, timeout=0.2).fetchall()
-    assert time.perf_counter() - started < 5  # some 0.3 s, on a machine that does nothing else
 
 
 @pytest.mark.parametrize("tokenizer", ["chars", "bytes"])
 def test_a_text_that_has_one_spelling_is_counted_at_once(db, tokenizer):
     db.create_corpus("c", tokenizer).append([LONG, LONG[1:]])
     for text, n in ((LONG, 1), (LONG[1:], 2), (LONG + "a", 0)):
-        assert db.execute("COUNT ? MATCH TEXT FROM c", [text], timeout=5).fetchall() == [(n,)]
+        assert db.execute("COUNT ? MATCH TEXT FROM c", [text], timeout=120).fetchall() == [(n,)]
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -365,10 +386,8 @@ def test_a_timeout_ends_the_search_of_one_long_value(db, mixed):
     values = ["a" * 200_000, 1 if mixed else "b"]
     db.create_corpus("valued").append([{"text": "a", "long": value} for value in values])
     db.execute("COUNT DOCS WHERE long LIKE '%b' FROM valued").fetchall()  # what is made once
-    started = time.perf_counter()
-    with pytest.raises(TimeoutExceeded):
+    with cpu_below(60), pytest.raises(TimeoutExceeded):
         db.execute("COUNT DOCS WHERE long LIKE ? FROM valued", ["%a_" * 3000 + "%b"], timeout=0.2).fetchall()
-    assert time.perf_counter() - started < 5
 
 
 def test_semicolons_alone_are_parsed_at_once(db):
@@ -464,8 +483,8 @@ def test_the_time_of_a_block_replaces_the_setting(db, wiki):
 
 
 def test_interrupts_reach_work_in_a_block_with_a_time(db, wiki):
-    with db.timeout(600), called_after(0.1, db.interrupt), pytest.raises(Interrupted):
-        endless(db).fetchall()
+    with db.timeout(600), pytest.raises(Interrupted):
+        endless(db, lambda: in_another_thread(db.interrupt)).fetchall()
 
 
 def press() -> None:
@@ -531,8 +550,8 @@ def test_a_wait_for_a_lock_ends_with_the_interrupt_also_where_it_is_deferred():
     directory = MemoryDirectory()
     lock = directory.lock_writer()
     with (
-        called_after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
         pytest.raises(KeyboardInterrupt),
+        called_after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
         Deferred(),
     ):
         directory.lock_writer(timeout_s=None)

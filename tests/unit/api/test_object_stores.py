@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import threading
-import time
 from concurrent import futures
 from pathlib import Path
 
@@ -281,7 +280,7 @@ def test_waiting_for_a_slow_store_ends_with_the_timeout(server, local, small):
     released = threading.Event()
     with ngramdb.connect(url, read_only=True) as db:
         db.use("c")
-        with server.failing(lambda request: None if released.wait(20) else 500):
+        with server.failing(lambda request: None if released.wait(120) else 500):
             with pytest.raises(ngramdb.TimeoutExceeded):
                 db.execute('COUNT "a cat"', timeout=0.2)
             released.set()
@@ -558,6 +557,7 @@ def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, smal
     assert n > 3
     read, lock = stores.ObjectStore.read, threading.Lock()
     here, most = set(), 0
+    beside = threading.Event()
 
     def slow(self, name, start, stop):
         nonlocal most
@@ -565,7 +565,9 @@ def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, smal
             with lock:
                 here.add(name)
                 most = max(most, len(here))
-            time.sleep(0.05)
+            if most > 1:
+                beside.set()
+            beside.wait(10)  # for another one, where there is one
             with lock:
                 here.discard(name)
         return read(self, name, start, stop)

@@ -6,10 +6,10 @@ import io
 import json
 import os
 import sys
-import threading
 
 import pytest
 from connections import connection_of
+from polls import repeated
 
 import ngramdb
 from ngramdb.errors import Interrupted, LoadError, QueryCancelled, TimeoutExceeded
@@ -92,9 +92,8 @@ def test_waiting_for_input_is_stopped_as_well(db, monkeypatch):
     try:
         with pytest.raises(TimeoutExceeded):
             corpus.load("-")
-        threading.Timer(0.1, db.interrupt).start()
-        db.settings["timeout"] = 60
-        with pytest.raises(Interrupted):
+        db.settings["timeout"] = 600
+        with repeated(db.interrupt), pytest.raises(Interrupted):
             corpus.load("-")
     finally:
         os.close(writing)

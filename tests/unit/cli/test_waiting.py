@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from polls import until
 
 from ngramdb.cli.shell import progress_wait
 from ngramdb.cli.shell.progress_wait import Waiting, running
@@ -28,40 +29,51 @@ class Work:
     fraction = 0.5
 
 
-def drawn(monkeypatch: pytest.MonkeyPatch, seconds: float, terminal: Terminal, wanted: bool = True) -> str:
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line is drawn at once, and again and again."""
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(progress_wait, "REDRAWN_S", 0.001)
+
+
+def test_what_takes_long_is_said_and_taken_back(monkeypatch: pytest.MonkeyPatch, hurried: None) -> None:
+    terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.05)
-    monkeypatch.setattr(progress_wait, "REDRAWN_S", 0.02)
-    with Waiting(wanted) as line:
+    with Waiting() as line:
         line(Work())
-        time.sleep(seconds)
-    return terminal.getvalue()
-
-
-def test_what_takes_long_is_said_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = drawn(monkeypatch, 0.3, Terminal())
-    assert "running" in written and "50 %" in written
+        until(lambda: "50 %" in terminal.getvalue())
+    written = terminal.getvalue()
+    assert "running" in written
     assert re.fullmatch(r"\r +\r", written[written.rindex("(Ctrl-C stops it)") + len("(Ctrl-C stops it)") :])
 
 
 def test_what_is_quick_is_not_talked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert drawn(monkeypatch, 0.0, Terminal()) == ""
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setattr(progress_wait, "PATIENCE_S", 3600.0)
+    with Waiting() as line:
+        line(Work())
+    assert terminal.getvalue() == ""
 
 
-def test_nothing_is_drawn_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert drawn(monkeypatch, 0.2, Terminal(is_terminal=False)) == ""
-    assert drawn(monkeypatch, 0.2, Terminal(), wanted=False) == ""
+@pytest.mark.parametrize(("is_terminal", "wanted"), [(False, True), (True, False)])
+def test_nothing_is_drawn_for_nobody(
+    monkeypatch: pytest.MonkeyPatch, hurried: None, is_terminal: bool, wanted: bool
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal(is_terminal))
+    with Waiting(wanted) as line:
+        line(Work())
+        time.sleep(0.05)
+    assert terminal.getvalue() == ""
 
 
-def test_an_answer_ends_the_line_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.05)
+def test_an_answer_ends_the_line_for_good(monkeypatch: pytest.MonkeyPatch, hurried: None) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with Waiting() as line:
         line.stop()
-        time.sleep(0.2)
-    assert terminal.getvalue() == ""
+        ended = terminal.getvalue()
+        time.sleep(0.05)
+    assert terminal.getvalue() == ended
 
 
 def test_the_line_says_what_is_known() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -74,20 +73,20 @@ def test_the_next_batch_is_read_meanwhile(make_document):
     with read_ahead(stream(), True) as ready:
         iterator = iter(ready)
         next(iterator)
-        assert asked.wait(timeout=10)
+        assert asked.wait(timeout=60)
         assert shapes(iterator) == [(1, 1, False)]
 
 
 def test_leaving_early_does_not_wait_for_a_read_that_never_ends(make_document):
-    release = threading.Event()
+    release, ended = threading.Event(), threading.Event()
 
     def stream():
         yield from batches(iter([make_document("a")]))
-        release.wait(timeout=30)
+        release.wait(timeout=60)
+        ended.set()
 
-    started = time.perf_counter()
     with pytest.raises(ZeroDivisionError), read_ahead(stream(), True) as ready:
         next(iter(ready))
         raise ZeroDivisionError
-    assert time.perf_counter() - started < 10
+    assert not ended.is_set()
     release.set()

@@ -387,7 +387,7 @@ def test_no_thread_is_left_behind(database):
             database.load(documents(), threads=2, in_background=in_background)
     for thread in threading.enumerate():
         if thread.name.startswith("ngramdb"):
-            thread.join(timeout=5)
+            thread.join(timeout=60)
     assert threading.active_count() == before
 
 

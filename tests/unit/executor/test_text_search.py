@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
+from polls import cpu_below
 from reference_questions import text_places
 
 from ngramdb.conditions.text_search import Sought
@@ -35,6 +35,5 @@ def test_places_are_those_of_a_plain_search(ignore_case):
     ],
 )
 def test_texts_that_repeat_themselves_take_linear_time(string, text, n):
-    started = time.perf_counter()
-    assert len(Sought(StoredText("", string, ignore_case=True)).starts(text)) == n
-    assert time.perf_counter() - started < 10  # a search from each place takes hours
+    with cpu_below(60):  # a search from each place takes hours
+        assert len(Sought(StoredText("", string, ignore_case=True)).starts(text)) == n

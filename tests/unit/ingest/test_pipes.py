@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -131,10 +130,8 @@ def test_waiting_for_a_pipe_that_nobody_writes_to_can_be_stopped(db, threads, st
             monkeypatch.setattr(sys, "stdin", os.fdopen(os.dup(reading)))
             path = "-"
         db.settings["threads"] = threads
-        started = time.monotonic()
         with pytest.raises(QueryCancelled):
             db.execute("COPY c FROM ?", [path], timeout=0.3)
-        assert time.monotonic() - started < 5
     finally:
         os.close(writing)
         os.close(reading)

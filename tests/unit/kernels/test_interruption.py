@@ -15,6 +15,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from polls import PATIENCE_S
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
@@ -27,8 +28,6 @@ from ngramdb.interrupts import Interrupt
 
 # After so many seconds a kernel is asked to stop.
 ASKED_AFTER_S = 0.1
-# Measured: some 10 to 40 ms on an idle machine. What must hold on a busy one.
-PATIENCE_S = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +94,8 @@ def every_kernel(huge, corpus):
 
 
 def _for_ever(kernel):
-    """No look at the token in between: the kernel itself must end. (Half a minute, lest a wrong one hang.)"""
-    until = time.perf_counter() + 30
+    """No look at the token in between: the kernel itself must end. A wrong one goes on for PATIENCE_S."""
+    until = time.perf_counter() + PATIENCE_S
     while time.perf_counter() < until:
         kernel()
 
@@ -109,13 +108,6 @@ def _large_text():
 
 
 KERNELS = list(every_kernel(type("Sham", (), {"n_tokens": 0}), (None, np.zeros(128, dtype=np.int64))))
-
-
-@contextmanager
-def at_most(seconds):
-    started = time.perf_counter()
-    yield
-    assert time.perf_counter() - started < seconds
 
 
 @contextmanager
@@ -133,26 +125,18 @@ def asked(ask):
 def test_control_c_ends_every_kernel(name, huge, corpus):
     kernel = every_kernel(huge, corpus)[name]
     with (
-        at_most(ASKED_AFTER_S + PATIENCE_S),
-        asked(lambda: os.kill(os.getpid(), signal.SIGINT)),
         pytest.raises(KeyboardInterrupt),
+        asked(lambda: os.kill(os.getpid(), signal.SIGINT)),
     ):
         kernel()
-        time.sleep(60)  # so that the signal of a kernel that was done before meets nobody else
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_request_of_another_thread_ends_every_kernel(name, huge, corpus):
     kernel = every_kernel(huge, corpus)[name]
     work = Interrupt(Interrupt())
-    with (
-        at_most(ASKED_AFTER_S + PATIENCE_S),
-        asked(work.parent.set),
-        pytest.raises(Interrupted) as caught,
-        work,
-    ):
+    with asked(work.parent.set), pytest.raises(Interrupted), work:
         kernel()
-    assert caught.value.elapsed >= ASKED_AFTER_S / 2
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -168,12 +152,20 @@ def test_a_timeout_ends_every_kernel_also_in_other_threads(name, huge, corpus):
             raised.append(error)
 
     thread = threading.Thread(target=run)
-    with at_most(ASKED_AFTER_S + PATIENCE_S):
-        thread.start()
-        thread.join()
+    thread.start()
+    thread.join()
     (error,) = raised
     assert error.timeout == ASKED_AFTER_S and error.elapsed >= ASKED_AFTER_S
     assert "stopped by its timeout after" in str(error)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_polls_as_it_goes(name, huge, corpus):
+    """At every few megabytes of its work, however long the machine takes for them."""
+    once = every_kernel(huge, corpus)[name].args[0]
+    for n_polls in (0, 8) if name != "verifying" else (0,):  # it ends at the first row that is wrong
+        with pytest.raises(Interrupted), Interrupt(polls=n_polls):
+            once()
 
 
 def test_a_kernel_tells_how_far_it_is(huge):
@@ -193,28 +185,25 @@ def test_what_a_progress_callback_raises_ends_the_kernel(huge):
     def refuse(token):
         raise LookupError("enough")
 
-    with at_most(PATIENCE_S), pytest.raises(LookupError, match="enough"), Interrupt(progress=refuse):
-        for _ in range(100):
-            huge.docs_of(0, huge.n_tokens)
+    with pytest.raises(LookupError, match="enough"), Interrupt(progress=refuse):
+        _for_ever(lambda: huge.docs_of(0, huge.n_tokens))
 
 
 def test_a_handler_of_another_signal_runs_and_the_kernel_goes_on(huge):
     handled = []
-    before = signal.signal(signal.SIGUSR1, lambda *_: handled.append(time.perf_counter()))
+    before = signal.signal(signal.SIGUSR1, lambda *_: handled.append(True))
     try:
         with asked(lambda: os.kill(os.getpid(), signal.SIGUSR1)):
-            started = time.perf_counter()
-            while time.perf_counter() < started + 2 * ASKED_AFTER_S:
+            while not handled:
                 found = huge.docs_of(0, huge.n_tokens // 4)
-            ended = time.perf_counter()
     finally:
         signal.signal(signal.SIGUSR1, before)
-    assert found.tolist() == [0] and len(handled) == 1 and handled[0] < ended
+    assert found.tolist() == [0] and len(handled) == 1
 
 
 def test_work_within_work_ends_by_the_nearer_deadline(huge):
-    with at_most(PATIENCE_S), pytest.raises(TimeoutExceeded), Interrupt(timeout=0.1), Interrupt(timeout=60):
+    with pytest.raises(TimeoutExceeded), Interrupt(timeout=0.1), Interrupt(timeout=60):
         _for_ever(lambda: huge.docs_of(0, huge.n_tokens))
-    with at_most(PATIENCE_S), pytest.raises(TimeoutExceeded), Interrupt(timeout=0.1), Interrupt():
+    with pytest.raises(TimeoutExceeded), Interrupt(timeout=0.1), Interrupt():
         while True:
             interrupts.check()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from indexes import packed, plain, rows_of, segment_of
+from polls import NO_LIMIT, until
 
 from ngramdb._cext.corpus.index import Index
+from ngramdb.errors import Interrupted
+from ngramdb.interrupts import Interrupt
 
 N_THREADS = 6
 
@@ -71,25 +73,28 @@ def test_a_batch_lets_other_threads_run():
     index, _ = make_index()
     flat, offsets = packed([[1, 2]] * 1_000)
     flat, offsets = np.tile(flat, 1500), np.arange(1_500_001, dtype=np.int64) * 2
-    longest = 0.0
-    done = threading.Event()
 
-    def tick():
-        nonlocal longest
-        last = time.perf_counter()
-        while not done.is_set():
-            time.sleep(0.001)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
+    def is_stopped_by_another_thread():
+        token, done = Interrupt(polls=NO_LIMIT), threading.Event()
 
-    ticker = threading.Thread(target=tick)
-    ticker.start()
-    started = time.perf_counter()
-    index.count_many(flat, offsets)
-    elapsed = time.perf_counter() - started
-    done.set()
-    ticker.join()
-    assert longest < max(0.1, elapsed / 2)
+        def ask():
+            until(lambda: token.polls_left < NO_LIMIT or done.is_set())
+            token.set()
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        try:
+            with token:
+                index.count_many(flat, offsets)
+        except Interrupted:
+            return True
+        finally:
+            done.set()
+            thread.join()
+        return False
+
+    # A thread that finds no core in time does not stop the batch.
+    until(is_stopped_by_another_thread)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no interval timers")
@@ -106,8 +111,8 @@ def test_a_signal_ends_a_long_batch():
 
     before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(Alarm):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             index.prob_many(flat, offsets, flat, True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

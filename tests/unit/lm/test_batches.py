@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from indexes import packed
@@ -51,11 +49,10 @@ def test_scoring_by_several_threads_ends_when_asked(view, texts):
     stop.set()
     with pytest.raises(QueryCancelled), stop:
         model.score_many(flat, offsets)
-    started = time.perf_counter()
-    with pytest.raises(QueryCancelled), Interrupt(timeout=0.02):
-        for _ in range(1_000):
-            model.score_many(flat, offsets)
-    assert time.perf_counter() - started < 1.5
+    with pytest.raises(QueryCancelled), Interrupt(timeout=0.0):
+        model.score_many(flat, offsets)
+    with pytest.raises(QueryCancelled), Interrupt(polls=1):
+        model.score_many(flat, offsets)
 
 
 def test_damage_met_by_any_thread_is_reported(texts):

@@ -12,7 +12,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,10 +92,8 @@ def test_a_server_answers_all_clients_and_ends_in_time(folder: Path) -> None:
             slow.sendall(begun)
         connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
         assert got(connection, "/corpora.json")["n_rows"] == 2
-        started = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
-        assert time.monotonic() - started < 30
 
 
 def test_unfinished_requests_do_not_keep_connections(folder: Path) -> None:
@@ -116,9 +113,6 @@ def test_unfinished_requests_do_not_keep_connections(folder: Path) -> None:
         with opened(b"GET / HTTP/1.1\r\n") as endless, pytest.raises(OSError):
             while True:
                 endless.sendall(b"X: " + b"x" * 5000 + b"\r\n")
-        twice = b"GET /corpora.json HTTP/1.1\r\nHost: localhost\r\nHost: 127.0.0.1\r\n\r\n"
-        with opened(twice) as made:
-            assert made.recv(100).startswith(b"HTTP/1.1 400 ")
 
 
 def test_of_too_many_connections_the_idle_ones_are_closed(folder: Path) -> None:
@@ -128,6 +122,9 @@ def test_of_too_many_connections_the_idle_ones_are_closed(folder: Path) -> None:
         connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
         for _ in range(3):
             assert got(connection, "/corpora.json")["ok"]
+        with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as twice:
+            twice.sendall(b"GET /corpora.json HTTP/1.1\r\nHost: localhost\r\nHost: 127.0.0.1\r\n\r\n")
+            assert twice.recv(100).startswith(b"HTTP/1.1 400 ")
         with contextlib.suppress(ConnectionResetError):
             assert idle[0].recv(1) == b""
         for one in idle:

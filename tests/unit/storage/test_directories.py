@@ -140,7 +140,7 @@ def test_a_second_writer_waits_as_long_as_it_was_told(directory):
     start = time.monotonic()
     with pytest.raises(LockedError):
         directory.lock_writer(timeout_s=0.2)
-    assert 0.15 < time.monotonic() - start < 5
+    assert time.monotonic() - start > 0.15
     timer = threading.Timer(0.1, lock.release)
     timer.start()
     directory.lock_writer(timeout_s=None).release()

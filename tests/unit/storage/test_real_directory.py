@@ -269,7 +269,7 @@ def test_the_lock_excludes_other_processes_names_the_holder_and_ends_with_it(dir
     assert caught.value.holder == child.pid
     child.kill()
     child.communicate()
-    directory.lock_writer(timeout_s=5).release()
+    directory.lock_writer(timeout_s=60).release()
 
 
 def test_what_is_written_in_the_lock_file_decides_nothing(directory):
