@@ -1,12 +1,12 @@
 # The tasks of a working day, one word each. CONTRIBUTING.md says more about each; `.ci/run` is what a landing takes.
-#   make build | test | one T=tests/unit/lm/test_spec.py | rewrite | lint | format | docs | bench | sanitize | torture | ci
+#   make build | test | quick | one T=tests/unit/lm/test_spec.py | rewrite | lint | format | docs | bench | sanitize | torture | ci
 
 PYTHON ?= python3
 BIN := .venv/bin
 T ?= tests/unit
 
 .DEFAULT_GOAL := help
-.PHONY: help build test one rewrite lint format docs bench sanitize torture ci clean
+.PHONY: help build test quick one rewrite lint format docs bench sanitize torture ci clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -19,7 +19,11 @@ build: $(BIN)/python ## install the checkout for development; builds the kernels
 	$(BIN)/pip install --quiet --no-build-isolation -e '.[test,lint]'
 
 test: ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n logical
+
+quick: ## most of the unit tests, and the golden statements in one arrangement: a minute
+	$(BIN)/pytest -q -n 2 -m "not slow" --hypothesis-profile few -k "not test_every_statement_gets_its_answer or one_segment" \
+	  --ignore tests/unit/serve --ignore tests/unit/test_cluster.py tests/unit tests/language tests/surface
 
 one: ## some tests: make one T=tests/unit/lm/test_spec.py
 	$(BIN)/pytest -q -x $(T)
@@ -46,8 +50,8 @@ bench: ## the benchmarks on a small corpus; benchmarks/README.md says what they 
 sanitize: ## the kernels under address, undefined-behaviour and thread sanitizers
 	$(BIN)/pytest -q tests/sanitizers
 
-torture: ## the programs of tests/torture in full: hours
-	NGRAMDB_TORTURE=full $(BIN)/pytest tests/torture tests/crash
+torture: ## the programs of tests/torture in full, and ten times as many examples of each property: hours
+	NGRAMDB_TORTURE=full $(BIN)/pytest --hypothesis-profile thorough tests/torture tests/crash tests/property
 
 ci: ## everything that must hold for a landing, from nothing
 	.ci/run

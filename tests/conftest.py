@@ -24,13 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--plain",
         action="store_true",
-        help="open every segment as one of the plain kind (tests/plain_kind.py): slow, and what looks into "
-        "the native kind's arrays fails",
+        help="open every segment as one of the plain kind (tests/plain_kind.py): slow, and "
+        "what looks into the native kind's arrays fails",
     )
     parser.addoption(
         "--ray",
         action="store_true",
-        help="have actors of Ray as the members of crews (tests/crews.py), where tests ask over some: slow",
+        help="have actors of Ray as the members of crews (tests/crews.py): slow",
     )
 
 

@@ -149,7 +149,7 @@ def test_contents_list_every_section() -> None:
 
 def test_the_readme_installs_what_the_tests_need() -> None:
     # By the name of what the first line has installed: `-e .[test]` would build the kernels once more.
-    assert "\n.venv/bin/pip install 'ngramdb[test]' && .venv/bin/pytest\n" in README.read_text(
+    assert "\n.venv/bin/pip install 'ngramdb[test]' && .venv/bin/pytest -n logical\n" in README.read_text(
         encoding="utf-8"
     )
 

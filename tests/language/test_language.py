@@ -12,8 +12,8 @@ on its line; it is written in the place of times, versions, sizes and names of f
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
 that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
-of some or all segments are in another order, asked over the two members of a crew (`tests/crews.py`), and in
-an object store.
+of some or all segments are in another order, asked over the two members of a crew (`tests/crews.py`),
+and in an object store.
 
 Directives:
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import crews
@@ -33,7 +34,7 @@ def started():
     """Ray on two cores, for all tests of this module: it takes seconds to start."""
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.path.dirname(crews.__file__))  # for processes that Ray starts
+        patch.setenv("PYTHONPATH", str(Path(crews.__file__).parent))  # for processes that Ray starts
         ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
     yield ray
     ray.shutdown()
@@ -293,7 +294,7 @@ sys.stdin.read()
 def test_actors_end_with_a_driver_that_is_killed(started, segmented):
     address = started.get_runtime_context().gcs_address
     command = [sys.executable, "-c", DRIVER, str(segmented), address]
-    tests = os.path.dirname(crews.__file__)
+    tests = str(Path(crews.__file__).parent)
     driver = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Crews: who holds what, questions in groups, members that are lost. Without Ray (`tests/crews.py`)."""
+"""Crews without Ray (`tests/crews.py`): who holds what, grouped questions, members that are lost."""
 
 from __future__ import annotations
 
