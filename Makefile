@@ -23,7 +23,7 @@ test: ## all tests
 
 quick: ## most of the unit tests, and the golden statements in one arrangement: a minute
 	$(BIN)/pytest -q -n 2 -m "not slow" --hypothesis-profile few -k "not test_every_statement_gets_its_answer or one_segment" \
-	  --ignore tests/unit/serve --ignore tests/unit/test_cluster.py tests/unit tests/language tests/surface
+	  --ignore tests/unit/serve --ignore tests/unit/cluster/test_cluster.py tests/unit tests/language tests/surface
 
 one: ## some tests: make one T=tests/unit/lm/test_spec.py
 	$(BIN)/pytest -q -x $(T)

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
-from plain_kind import PlainSegment
-from writes import Writes
+from support.plain_kind import PlainSegment
+from support.writes import Writes
 
 from ngramdb.segments import registry
 from ngramdb.segments.far_index import KIND
@@ -24,13 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--plain",
         action="store_true",
-        help="open every segment as one of the plain kind (tests/plain_kind.py): slow, and "
+        help="open every segment as one of the plain kind (tests/support/plain_kind.py): slow, and "
         "what looks into the native kind's arrays fails",
     )
     parser.addoption(
         "--ray",
         action="store_true",
-        help="have actors of Ray as the members of crews (tests/crews.py): slow",
+        help="have actors of Ray as the members of crews (tests/support/crews.py): slow",
     )
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compat_questions import ask, exported, fields
+from support.compat_questions import ask, exported, fields
 
 import ngramdb
 from ngramdb.segments.container.layout import FORMAT_VERSION

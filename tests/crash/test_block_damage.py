@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from small_databases import files_of, opened
+from support.small_databases import files_of, opened
 
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.segments.container import Container

@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
+from support.changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
 from ngramdb.engine.changes.deletion import restore_corpus
 from ngramdb.engine.changes.document_keys import DocumentKeys

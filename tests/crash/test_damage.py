@@ -10,7 +10,7 @@ import sys
 from functools import cache
 
 import pytest
-from small_databases import files_of, opened, words
+from support.small_databases import files_of, opened, words
 
 import ngramdb
 from ngramdb.engine.storage.directory import MemoryDirectory

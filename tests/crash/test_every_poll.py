@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polls import is_stopped, n_polls
+from support.polls import is_stopped, n_polls
 
 import ngramdb
 from ngramdb.conditions.overlap_field import CHUNK_TOKENS

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from alone import run_alone, status_of_child
-from foreign_indexes import write_infini_gram
+from support.alone import run_alone, status_of_child
+from support.foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.errors import LockedError

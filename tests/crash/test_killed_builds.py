@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
-from builds import answers, loaded, write_files
+from support.builds import answers, loaded, write_files
 
 import ngramdb
 from ngramdb.api import part_reports

@@ -11,8 +11,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from resealing import damaged, edited, unsealed
-from small_databases import files_of, opened, words
+from support.resealing import damaged, edited, unsealed
+from support.small_databases import files_of, opened, words
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.store import Store

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+TESTS = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 PACKAGES = sorted((ROOT / "ngramdb").glob("*/__init__.py"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -22,7 +23,7 @@ def paths(text: str) -> list[str]:
 
 
 def test_every_path_exists() -> None:
-    named = [*paths(CONTRIBUTING), *paths(EXTENDING)]
+    named = [*paths(CONTRIBUTING), *paths(EXTENDING), *paths(TESTS)]
     assert len(named) > 80
     assert [path for path in named if not (ROOT / path).exists()] == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 

@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from foreign_indexes import write_example
-from pages import Story, all_examples, blocks
-from registered import statements
+from support.foreign_indexes import write_example
+from support.pages import Story, all_examples, blocks
+from support.registered import statements
 
 import ngramdb
 from ngramdb.api.settings import SETTINGS

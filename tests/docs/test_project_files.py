@@ -79,7 +79,7 @@ def imported(path: Path) -> set[str]:
     "folder", sorted(p.name for p in TESTS.iterdir() if p.is_dir() and p.name != "peers")
 )
 def test_the_extra_has_what_tests_import(folder: str) -> None:
-    ours = {path.stem for path in TESTS.rglob("*.py")} | {"ngramdb", "tools"}
+    ours = {path.stem for path in TESTS.rglob("*.py")} | {"ngramdb", "support", "tools"}
     here = packages("dependencies") | packages("test") | set(sys.stdlib_module_names) | ours
     for path in (TESTS / folder).rglob("*.py"):
         assert imported(path) - here == set(), path

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from builds import answers, loaded, write_files
-from subwords import write_tokenizer
+from support.builds import answers, loaded, write_files
+from support.subwords import write_tokenizer
 
 import ngramdb
 

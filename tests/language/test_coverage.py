@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from golden import FILES, FOLDER, Case, cases, corpora, parsed
-from registered import statements
+from support.golden import FILES, FOLDER, Case, cases, corpora, parsed
+from support.registered import statements
 
 from ngramdb.language.parser import keywords
 from ngramdb.planner.planner import rule_names

@@ -12,7 +12,7 @@ on its line; it is written in the place of times, versions, sizes and names of f
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
 that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
-of some or all segments are in another order, asked over the two members of a crew (`tests/crews.py`),
+of some or all segments are in another order, asked over the two members of a crew (`tests/support/crews.py`),
 and in an object store.
 
 Directives:
@@ -34,11 +34,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import crews
 import fsspec
 import pytest
-from foreign_indexes import write_example
-from golden import (
+from support import crews
+from support.foreign_indexes import write_example
+from support.golden import (
     CORPORA,
     DATA,
     FILES,
@@ -54,8 +54,8 @@ from golden import (
     parsed,
     rewrite,
 )
-from object_store import in_small_parts
-from plain_kind import make_plain
+from support.object_store import in_small_parts
+from support.plain_kind import make_plain
 
 import ngramdb
 from ngramdb.language import ast

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peer_data import data_file
+from support.peer_data import data_file
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_indexes import write_infini_gram
+from support.foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.errors import InvalidArgument

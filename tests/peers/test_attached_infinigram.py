@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_indexes import stream_of
+from support.foreign_indexes import stream_of
 
 import ngramdb
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infinigram_files import SEPARATOR, build, write_streams
+from support.infinigram_files import SEPARATOR, build, write_streams
 from tokenizers import Tokenizer
 
 import ngramdb

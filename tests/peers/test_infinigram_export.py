@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from infinigram_files import build, write_streams
+from support.infinigram_files import build, write_streams
 
 import ngramdb
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from indexes import index_of
-from kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentences
-from peer_data import data_file
+from support.indexes import index_of
+from support.kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentences
+from support.peer_data import data_file
 
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, analyze, make, perplexity, write_arpa
 from ngramdb.lm.evaluation import are_known

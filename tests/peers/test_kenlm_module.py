@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentences
-from peer_data import data_file
+from support.kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentences
+from support.peer_data import data_file
 
 import ngramdb
 from ngramdb.compat import kenlm as compat

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from peer_data import data_file
+from support.peer_data import data_file
 
 import ngramdb
 

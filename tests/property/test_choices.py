@@ -10,8 +10,18 @@ from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_conditions import COSTS, DOCUMENTS, HAS, SIMPLE, TREES, conditions, corpora, counted, loaded
-from reference_questions import text_of
+from support.random_conditions import (
+    COSTS,
+    DOCUMENTS,
+    HAS,
+    SIMPLE,
+    TREES,
+    conditions,
+    corpora,
+    counted,
+    loaded,
+)
+from support.reference_questions import text_of
 
 import ngramdb
 from ngramdb._cext.segment.segment_index import CONDITION_CODES

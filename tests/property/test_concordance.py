@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_corpora import IDS, corpora, loaded, places
+from support.small_corpora import IDS, corpora, loaded, places
 
 from ngramdb.api.statements import execute_all
 from ngramdb.executor.kwic import concordance, sort_keys

@@ -11,7 +11,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_conditions import (
+from support.random_conditions import (
     FIELDS,
     HAS,
     SIMPLE,
@@ -23,7 +23,7 @@ from random_conditions import (
     loaded_for_crew,
     nearby,
 )
-from reference_questions import count_of, has_places, text_of, truth
+from support.reference_questions import count_of, has_places, text_of, truth
 
 from ngramdb.planner.planner import rule_names
 

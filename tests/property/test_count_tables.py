@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_corpora import IDS, corpora, loaded, places
+from support.small_corpora import IDS, corpora, loaded, places
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 NGRAMS = st.lists(st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=2), min_size=1, max_size=3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language_corpora import View, corpora
+from support.language_corpora import View, corpora
 
 from ngramdb._cext.lm.models import END, LanguageIndex, Model
 

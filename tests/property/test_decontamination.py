@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.api.verbs.contamination import Criterion, FoldedWords

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polls import cpu_below
+from support.polls import cpu_below
 
 import ngramdb
 from ngramdb.errors import ExecutionError

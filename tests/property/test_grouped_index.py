@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexes import packed, plain, rows_of
-from small_indexes import any_id, corpora, index_by_builder, questions
+from support.indexes import packed, plain, rows_of
+from support.small_indexes import any_id, corpora, index_by_builder, questions
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.corpus import grouped

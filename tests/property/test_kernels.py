@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexes import WIDTHS, oracle_of, packed, plain, rows_of, segment_of
-from reference import ReferenceSegment
-from small_indexes import any_id, corpora, documents_of, index_by_builder, questions, segment_by_builder
+from support.indexes import WIDTHS, oracle_of, packed, plain, rows_of, segment_of
+from support.reference import ReferenceSegment
+from support.small_indexes import (
+    any_id,
+    corpora,
+    documents_of,
+    index_by_builder,
+    questions,
+    segment_by_builder,
+)
 
 from ngramdb._cext.corpus import docsets
 from ngramdb._cext.sort.construction import first_wrong_row

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from foreign_indexes import infini_gram_index, tokengrams_arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexes import FAR as FAR_LCPS
-from indexes import WIDTHS, segment_of
+from support.foreign_indexes import infini_gram_index, tokengrams_arrays
+from support.indexes import FAR as FAR_LCPS
+from support.indexes import WIDTHS, segment_of
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.table_index import TableIndex

@@ -8,8 +8,8 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_measures import ASSOCIATION, KEYNESS
-from small_corpora import IDS, corpora, loaded, places
+from support.reference_measures import ASSOCIATION, KEYNESS
+from support.small_corpora import IDS, corpora, loaded, places
 
 from ngramdb.api.statements import execute_all
 

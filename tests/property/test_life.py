@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from reference import occurrences
+from support.reference import occurrences
 
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database

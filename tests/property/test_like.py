@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from polls import cpu_below
+from support.polls import cpu_below
 
 import ngramdb
 from ngramdb.conditions.field_values import Lists, Objects, Strings, Values

@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_questions import text_count, text_places
+from support.reference_questions import text_count, text_places
 
 import ngramdb
 from ngramdb.planner import longest_match

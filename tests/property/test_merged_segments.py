@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexes import packed
-from large_segments import no_room_for_lcps
+from support.indexes import packed
+from support.large_segments import no_room_for_lcps
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_conditions import COSTS, DOCUMENTS, GRAMS, TREES, joined
+from support.random_conditions import COSTS, DOCUMENTS, GRAMS, TREES, joined
 
 import ngramdb
 from ngramdb.conditions.evaluation import Evaluator

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ReferenceIndex, contains
+from support.reference import ReferenceIndex, contains
 
 import ngramdb
 from ngramdb.lm import ModelSpec

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_corpora import load
+from support.small_corpora import load
 
 import ngramdb
 

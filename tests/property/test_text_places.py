@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from reference_questions import text_places
-from subwords import write_tokenizer
+from support.reference_questions import text_places
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.conditions.stored_text import solid

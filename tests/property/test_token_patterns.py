@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small_corpora import load
+from support.small_corpora import load
 
 import ngramdb
 from ngramdb.conditions import token_matches

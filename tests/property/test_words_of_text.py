@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.trained import word_pieces
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from trained import word_pieces
 
 import ngramdb
 from ngramdb.tokenizers.words import WordsTokenizer

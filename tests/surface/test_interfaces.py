@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import compare
+from support.recorded import compare
 
 from ngramdb.cli.main import COMMANDS, main
 from ngramdb.cli.shell.dot import COMMANDS as DOT_COMMANDS

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foreign_indexes import write_example
-from golden import CORPORA, DATA, FILES, answer, cases, corpora, in_one, parsed
-from recorded import compare
+from support.foreign_indexes import write_example
+from support.golden import CORPORA, DATA, FILES, answer, cases, corpora, in_one, parsed
+from support.recorded import compare
 
 import ngramdb
 from ngramdb.language import ast

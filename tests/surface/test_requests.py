@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from recorded import compare
+from support.recorded import compare
 
 from ngramdb.errors import NgramdbError
 from ngramdb.questions.requests import Asked, Parameter

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from recorded import compare
+from support.recorded import compare
 
 import ngramdb
 from ngramdb.api import wire

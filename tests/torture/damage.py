@@ -28,7 +28,7 @@ import ngramdb
 from ngramdb.errors import NgramdbError, StorageError
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from resealing import damaged
+from support.resealing import damaged
 
 BATCH = 40
 MOST_FAILURES = 30

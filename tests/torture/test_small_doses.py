@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from registered import questions
+from support.registered import questions
 
 from ngramdb.language.parser import parse_statement
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pages import Story, all_examples
+from support.pages import Story, all_examples
 
 from ngramdb.cli.main import COMMANDS as SUBCOMMANDS
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from polls import PATIENCE_S, until
+from support.polls import PATIENCE_S, until
 
 pexpect = pytest.importorskip("pexpect")
 if not hasattr(pexpect, "spawn"):

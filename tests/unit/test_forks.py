@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from alone import run_alone, status_of_child
+from support.alone import run_alone, status_of_child
 
 from ngramdb import fork_safety
 
@@ -88,7 +88,7 @@ def program_that_is_an_import(folder):
     fork_safety._IMPORTS_S = 0.02
     Path(folder, "program.py").write_text(
         "import threading, sys\n"
-        "from alone import status_of_child\n"
+        "from support.alone import status_of_child\n"
         "def in_child():\n"
         "    import program\n"
         "    assert program is sys.modules['program'] and not hasattr(program, 'statuses')\n"

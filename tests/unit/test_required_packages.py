@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.errors import NotSupportedError

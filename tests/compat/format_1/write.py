@@ -25,7 +25,7 @@ from typing import Any
 
 import pyarrow
 import tokenizers
-from compat_questions import ask, exported, fields
+from support.compat_questions import ask, exported, fields
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 import ngramdb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 

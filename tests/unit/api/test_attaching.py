@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign_indexes import tokengrams_arrays, write_infini_gram
+from support.foreign_indexes import tokengrams_arrays, write_infini_gram
 from tokenizers import Tokenizer
 
 import ngramdb

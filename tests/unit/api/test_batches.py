@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from array_likes import ARRAYS, SEQUENCES
+from support.array_likes import ARRAYS, SEQUENCES
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, PhraseWarning

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from builds import answers, loaded, write_files, write_tables
+from support.builds import answers, loaded, write_files, write_tables
 
 import ngramdb
 from ngramdb.api import part_reports

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from connections import connection_of
+from support.connections import connection_of
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument, PlanError

@@ -7,9 +7,9 @@ import json
 from unicodedata import normalize
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
+from support.trained import word_pieces
 from tokenizers import normalizers
-from trained import word_pieces
 
 import ngramdb
 from ngramdb.engine.changes.audit import removed_documents

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 import tokenizers
-from subwords import word_level, write_tokenizer
+from support.subwords import word_level, write_tokenizer
 
 import ngramdb
 from ngramdb import ExportWarning

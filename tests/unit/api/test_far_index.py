@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import resealing
-from small_databases import opened
+from support import resealing
+from support.small_databases import opened
 
 import ngramdb
 from ngramdb.api.connection import Connection

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import pairwise
 
 import pytest
-from polls import PATIENCE_S, cpu_below, n_polls, repeated, until
+from support.polls import PATIENCE_S, cpu_below, n_polls, repeated, until
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 
-import builds
 import pytest
-import resealing
-from large_segments import no_room_for_lcps
-from small_databases import opened
+from support import builds, resealing
+from support.large_segments import no_room_for_lcps
+from support.small_databases import opened
 
 import ngramdb
 from ngramdb.api.connection import Connection

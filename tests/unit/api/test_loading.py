@@ -170,7 +170,7 @@ def test_a_separator_that_no_line_is_gives_a_note(db, tmp_path):
 
 
 def test_a_note_says_why_a_load_was_slow_to_statements_and_on_the_command_line(tmp_path, monkeypatch, capsys):
-    from subwords import write_tokenizer
+    from support.subwords import write_tokenizer
 
     from ngramdb.cli.main import main
     from ngramdb.tokenizers import fast

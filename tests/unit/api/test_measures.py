@@ -9,7 +9,7 @@ import json
 import math
 
 import pytest
-from connections import connection_of
+from support.connections import connection_of
 
 import ngramdb
 from ngramdb.cli.main import main

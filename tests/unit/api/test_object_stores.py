@@ -9,10 +9,9 @@ import threading
 from concurrent import futures
 from pathlib import Path
 
-import builds
 import numpy as np
-import object_store
 import pytest
+from support import builds, object_store
 
 import ngramdb
 from ngramdb.cli.main import main

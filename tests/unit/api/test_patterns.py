@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from nested_patterns import LEVELS
+from support.nested_patterns import LEVELS
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, ParseError, PhraseWarning, PlanError

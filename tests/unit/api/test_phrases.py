@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import ngramdb

@@ -9,8 +9,8 @@ import os
 import pickle
 
 import pytest
-from connections import connection_of
-from subwords import write_tokenizer
+from support.connections import connection_of
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb import lm

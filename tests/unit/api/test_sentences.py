@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from connections import connection_of
+from support.connections import connection_of
 
 import ngramdb
 from ngramdb.engine.corpus import sentences

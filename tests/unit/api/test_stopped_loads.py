@@ -8,8 +8,8 @@ import os
 import sys
 
 import pytest
-from connections import connection_of
-from polls import repeated
+from support.connections import connection_of
+from support.polls import repeated
 
 import ngramdb
 from ngramdb.errors import Interrupted, LoadError, QueryCancelled, TimeoutExceeded

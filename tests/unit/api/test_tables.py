@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet as parquet
 import pytest
-from connections import connection_of
+from support.connections import connection_of
 
 import ngramdb
 

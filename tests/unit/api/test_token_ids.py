@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pytest
-from connections import connection_of
+from support.connections import connection_of
 
 import ngramdb
 from ngramdb import registries

@@ -9,7 +9,7 @@ import json
 from itertools import product
 
 import pytest
-from subwords import word_level
+from support.subwords import word_level
 
 import ngramdb
 from ngramdb.cli.main import main

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from builds import answers, loaded, write_files
+from support.builds import answers, loaded, write_files
 
 import ngramdb
 from ngramdb.cli.commands.missing import ranges

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from polls import until
+from support.polls import until
 
 from ngramdb.cli.shell import progress_wait
 from ngramdb.cli.shell.progress_wait import Waiting, running

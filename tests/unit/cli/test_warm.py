@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foreign_indexes import write_infini_gram
+from support.foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.cli.main import main

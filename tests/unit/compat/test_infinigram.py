@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_indexes import write_infini_gram
+from support.foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.compat.infinigram import InfiniGramEngine, InfiniGramEngineDiff

@@ -7,7 +7,7 @@ import uuid
 
 import numpy as np
 import pytest
-from changes import load_documents
+from support.changes import load_documents
 
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory

@@ -7,10 +7,10 @@ import random
 
 import numpy as np
 import pytest
-from changes import add_corpus, compact, delete_documents, subtract_corpus
-from indexes import packed, plain, rows_of
-from reference import ReferenceIndex
-from subwords import write_tokenizer
+from support.changes import add_corpus, compact, delete_documents, subtract_corpus
+from support.indexes import packed, plain, rows_of
+from support.reference import ReferenceIndex
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.engine.changes.equal_documents import equal_documents

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.trained import word_pieces
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from trained import word_pieces
 
 from ngramdb.engine.corpus.document_direction import check_direction
 from ngramdb.errors import InvalidArgument

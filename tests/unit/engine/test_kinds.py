@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from changes import compact, delete_documents
-from plain_kind import PlainSegment, make_plain
+from support.changes import compact, delete_documents
+from support.plain_kind import PlainSegment, make_plain
 
 from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import CorruptionError, FormatVersionError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from changes import compact
+from support.changes import compact
 
 from ngramdb.engine.changes import compaction
 from ngramdb.errors import CorruptionError, QueryCancelled

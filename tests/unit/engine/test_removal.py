@@ -7,9 +7,9 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from changes import compact, delete_documents
-from indexes import packed, plain, rows_of
-from reference import ReferenceIndex
+from support.changes import compact, delete_documents
+from support.indexes import packed, plain, rows_of
+from support.reference import ReferenceIndex
 
 from ngramdb.engine.changes.audit import removals, removed_documents
 from ngramdb.engine.changes.deletion import restore_corpus

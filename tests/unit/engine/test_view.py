@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from changes import delete_documents
-from reference import ReferenceIndex
+from support.changes import delete_documents
+from support.reference import ReferenceIndex
 
 from ngramdb.engine.corpus.key_cache import MAX_OPEN, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView

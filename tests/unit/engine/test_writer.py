@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from indexes import packed, plain, rows_of
-from reference import ReferenceIndex
+from support.indexes import packed, plain, rows_of
+from support.reference import ReferenceIndex
 
 from ngramdb.engine.changes import writer
 from ngramdb.engine.storage.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from reference import ReferenceCatalog, ReferenceCorpus
+from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.questions.document_columns import Fields, value_at

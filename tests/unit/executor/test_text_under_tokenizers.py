@@ -7,9 +7,9 @@ import random
 from collections import Counter
 
 import pytest
-from foreign_indexes import write_infini_gram
+from support.foreign_indexes import write_infini_gram
+from support.trained import word_pieces
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from trained import word_pieces
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument, PlanError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polls import n_calls
+from support.polls import n_calls
 
 from ngramdb.language import scanner
 from ngramdb.language.expected_next import Expected, expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from registered import STATEMENTS
+from support.registered import STATEMENTS
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, parser

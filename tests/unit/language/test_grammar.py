@@ -7,7 +7,7 @@ import re
 
 import pytest
 from lark import Lark
-from polls import cpu_below
+from support.polls import cpu_below
 
 from ngramdb.language import parser, syntax
 from ngramdb.language.syntax import STARTS, read_grammar

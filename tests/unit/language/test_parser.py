@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from nested_patterns import LEVELS
-from polls import cpu_below, n_calls
+from support.nested_patterns import LEVELS
+from support.polls import cpu_below, n_calls
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, parser, syntax

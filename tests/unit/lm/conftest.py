@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from language_corpora import DOCUMENTS, View
+from support.language_corpora import DOCUMENTS, View
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import io
 import math
 
 import pytest
-from language_corpora import model_of
+from support.language_corpora import model_of
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, arpa, write_arpa

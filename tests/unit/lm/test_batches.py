@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from indexes import packed
-from language_corpora import View
+from support.indexes import packed
+from support.language_corpora import View
 
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.interrupts import Interrupt

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from language_corpora import View, corpora
+from support.language_corpora import View, corpora
 
 from ngramdb.lm import (
     BEGIN,

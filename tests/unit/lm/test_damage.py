@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from indexes import arrays_of
-from language_corpora import DOCUMENTS, View
+from support.indexes import arrays_of
+from support.language_corpora import DOCUMENTS, View
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from language_corpora import DOCUMENTS, View, model_of
+from support.language_corpora import DOCUMENTS, View, model_of
 
 from ngramdb import interrupts
 from ngramdb.errors import Interrupted

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from language_corpora import model_of
+from support.language_corpora import model_of
 
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import InvalidArgument

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
-from reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
+from support.language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
+from support.reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
 from ngramdb.lm import KneserNey, analyze, make, ngram_levels
 from ngramdb.lm.ngram_levels import interpolated, levels_of

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language_corpora import DOCUMENTS, View, corpora, model_of
-from reference import ReferenceIndex
-from reference_models import BEGIN, END, UNKNOWN, ReferenceCounts, reference_backoff
+from support.language_corpora import DOCUMENTS, View, corpora, model_of
+from support.reference import ReferenceIndex
+from support.reference_models import BEGIN, END, UNKNOWN, ReferenceCounts, reference_backoff
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.lm import Backoff, InfGram, KneserNey, NGram, make
@@ -138,7 +138,7 @@ def test_a_discount_of_nothing_is_said():
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
 def test_symbols_of_every_width_give_the_same_answers(kind):
-    from indexes import index_of
+    from support.indexes import index_of
 
     view = View(DOCUMENTS)
     other = View(DOCUMENTS)
@@ -149,7 +149,7 @@ def test_symbols_of_every_width_give_the_same_answers(kind):
 
 
 def test_a_gap_among_the_ids_is_no_token():
-    from indexes import segment_of
+    from support.indexes import segment_of
 
     documents = [[0, 254, 255, 1], [254, 255, 7]]
     view = View(documents)

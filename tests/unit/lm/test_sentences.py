@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language_corpora import View, tokens
+from support.language_corpora import View, tokens
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import (

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language_corpora import DOCUMENTS, View, model_of
+from support.language_corpora import DOCUMENTS, View, model_of
 
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, InfGram, KneserNey, NGram, make
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from language_corpora import DOCUMENTS, View
+from support.language_corpora import DOCUMENTS, View
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import KneserNey, Statistics, analyze, fingerprint, make

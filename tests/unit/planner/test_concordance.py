@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reference import ReferenceCatalog, ReferenceCorpus
+from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language.parser import parse_statement

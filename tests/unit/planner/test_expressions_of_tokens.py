@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from subwords import word_level, write_tokenizer
+from support.subwords import word_level, write_tokenizer
 
 import ngramdb
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reference import ReferenceCatalog, ReferenceCorpus
+from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.explain import explain_lines

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import get_args
 
 import pytest
-from registered import BINDERS, STATEMENTS, function, plans
+from support.registered import BINDERS, STATEMENTS, function, plans
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast

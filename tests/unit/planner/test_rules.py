@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import ReferenceCatalog, ReferenceCorpus
+from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.binder import Binder

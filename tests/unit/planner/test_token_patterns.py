@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from subwords import write_tokenizer
+from support.subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.planner.binding.unmatched import Compared, of_expression

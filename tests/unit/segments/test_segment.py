@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 import pytest
-from indexes import packed
-from reference import ReferenceSegment
+from support.indexes import packed
+from support.reference import ReferenceSegment
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, QueryCancelled, ResourceError

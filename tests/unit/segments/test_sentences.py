@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexes import packed
+from support.indexes import packed
 
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.engine.storage.directory import MemoryDirectory

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from array_likes import ARRAYS
+from support.array_likes import ARRAYS
 
 import ngramdb
 from ngramdb.api import wire

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from foreign_indexes import write_infini_gram
+from support.foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.errors import BindError, InvalidArgument

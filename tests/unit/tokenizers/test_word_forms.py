@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from polls import is_stopped, n_polls
+from support.polls import is_stopped, n_polls
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import ngramdb
