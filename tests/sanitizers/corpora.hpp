@@ -7,6 +7,7 @@
 #include <string>
 
 #include "check.hpp"
+#include "kernels.hpp"
 #include "ngramdb/corpus/corpus_index.hpp"
 #include "ngramdb/segment/row_lcps.hpp"
 #include "ngramdb/segment/sampled_keys.hpp"

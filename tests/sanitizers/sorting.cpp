@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "kernels.hpp"
 #include "ngramdb/segment/far_index.hpp"
 #include "ngramdb/sort/row_checking.hpp"
 #include "ngramdb/sort/row_merging.hpp"

@@ -15,7 +15,7 @@ cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     uint32_t most_lcp(uint32_t)
     uint32_t kMostLcpWidth
 
-cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/far_keys.hpp" namespace "ngramdb" nogil:
     cdef cppclass LongKey:
         pass
 
@@ -26,7 +26,7 @@ cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:
 
     uint64_t n_far_keys(uint64_t, uint64_t)
 
-cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/segment_arrays.hpp" namespace "ngramdb" nogil:
     cdef cppclass SegmentArrays[Sym]:
         const Sym* text
         uint64_t n_text

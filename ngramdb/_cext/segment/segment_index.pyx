@@ -34,13 +34,12 @@ cdef extern from "<algorithm>" namespace "std" nogil:
 cdef extern from "ngramdb/base/position_sort.hpp" namespace "ngramdb" nogil:
     void sort_positions(uint32_t*, size_t, Poll*) except +translate_exception
 
-cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
 
-cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
-    cdef cppclass SuffixSegment[Sym](Segment):
-        SuffixSegment(const SegmentArrays[Sym]&, string) except +translate_exception
+cdef extern from "ngramdb/segment/segment_arrays.hpp" namespace "ngramdb" nogil:
+    Segment* new_suffix_segment[Sym](const SegmentArrays[Sym]&, string) except +translate_exception
 
 cdef extern from "ngramdb/corpus/conditions.hpp" namespace "ngramdb" nogil:
     cdef cppclass DocumentSet:
@@ -570,4 +569,4 @@ cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const
     a.checksums = checksums
     a.most_verified = most_verified
     a.far = far
-    return new SuffixSegment[symbol_t](a, name.encode("utf-8", "backslashreplace"))
+    return new_suffix_segment(a, name.encode("utf-8", "backslashreplace"))

@@ -15,7 +15,7 @@ from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exceptio
 from ngramdb._cext.segment.segment cimport Segment, TokenId
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
-cdef extern from "ngramdb/segment/table_segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/table_arrays.hpp" namespace "ngramdb" nogil:
     cdef cppclass TableArrays:
         const void* text
         uint64_t n_text
@@ -33,7 +33,7 @@ cdef extern from "ngramdb/segment/table_segment.hpp" namespace "ngramdb" nogil:
 
     uint64_t table_stride(uint64_t)
 
-cdef extern from "ngramdb/segment/reversed_table_segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/table_arrays.hpp" namespace "ngramdb" nogil:
     SampledSegment* new_table_segment(const TableArrays&, uint32_t, cbool, cbool, string) except +translate_exception
 
 

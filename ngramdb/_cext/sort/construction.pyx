@@ -13,34 +13,38 @@ from libcpp.memory cimport unique_ptr
 from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 from ngramdb._cext.segment.segment_arrays cimport LongKey, Rows, kMostLcpWidth, lcp_width_of, n_far_keys, symbol_t
 
-cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/construction.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppCoreBudget "ngramdb::CoreBudget":
         CppCoreBudget(int)
         void join()
         void give(int)
     void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, uint32_t, CppCoreBudget*, Poll*) except +translate_exception
 
-cdef extern from "ngramdb/segment/row_lcps.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/construction.hpp" namespace "ngramdb" nogil:
     void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCoreBudget*, Poll*) except +translate_exception
 
-cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/construction.hpp" namespace "ngramdb" nogil:
     void build_far_index[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t, LongKey*, uint8_t*, CppCoreBudget*, Poll*) except +translate_exception
 
-cdef extern from "ngramdb/sort/row_checking.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/construction.hpp" namespace "ngramdb" nogil:
     CppCoreBudget& cores_of_machine "ngramdb::CoreBudget::of_machine"()
     uint64_t c_first_wrong_row "ngramdb::first_wrong_row"[Sym](const Sym*, uint64_t, Rows, uint64_t, CppCoreBudget*, Poll*) except +translate_exception
 
-cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
     uint64_t n_samples_of(uint64_t)
+
+cdef extern from "ngramdb/sort/construction.hpp" namespace "ngramdb" nogil:
+    cdef cppclass SymbolCounts:
+        uint64_t n_separators
+        uint32_t largest
+    SymbolCounts count_symbols[Sym](const Sym*, uint64_t, Poll*) except +translate_exception
+    void c_write_symbols "ngramdb::write_symbols"[Id, Sym](const Id*, const int64_t*, uint64_t, Sym*, Poll*) except +translate_exception
+    cbool are_inside(const uint32_t*, uint64_t, uint64_t, uint32_t, uint64_t, Poll*) except +translate_exception
     void build_key_tree[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/base/memory.hpp" namespace "ngramdb" nogil:
     void release_pages(void*, size_t)
-
-# Between two interrupt checks in loops of a few nanoseconds a round.
-cdef enum:
-    STOP_INTERVAL = 131072
 
 # A segment's positions are 32 bits wide, and the largest value marks an empty row while sorting.
 MAX_SYMBOLS = 2**32 - 2
@@ -116,9 +120,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         O(n) time, 4 bytes a symbol for the result and at most about 3 more while working.
     """
     cdef uint64_t n = text.shape[0]
-    cdef uint64_t n_separators = 0
-    cdef uint64_t i
-    cdef uint32_t largest = 0
+    cdef SymbolCounts counts
     cdef Poll poll = poll_of(stop)
     if n == 0:
         return np.empty(0, dtype=np.uint32)
@@ -126,40 +128,31 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         raise ValueError(f"a segment holds at most {MAX_SYMBOLS} symbols, got {n}")
     checked_mask(n, lcp_width)
     with nogil:
-        for i in range(n):
-            if i % STOP_INTERVAL == 0:
-                poll.check()
-            n_separators += text[i] == 0
-            if text[i] > largest:
-                largest = text[i]
+        counts = count_symbols(&text[0], n, &poll)
     if text[n - 1] != 0:
         raise ValueError("the text does not end in a separator")
-    if largest >= n_symbols:
-        raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
+    if counts.largest >= n_symbols:
+        raise ValueError(f"symbol {counts.largest} is out of range: n_symbols is {n_symbols}")
     rows = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] rows_view = rows
     cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     with nogil:
-        sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, lcp_width, shared,
+        sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>counts.n_separators, n_symbols, lcp_width, shared,
                       &poll)
-    return rows[n_separators:]
-
+    return rows[counts.n_separators:]
 
 def lcp_width_for(uint64_t n_text):
     """How many bits of a row hold its LCP in a segment of so many symbols: 5 to 7, or 0 where there is no room."""
     return lcp_width_of(n_text)
 
-
-cdef int check_inside(const uint32_t[::1] rows, uint32_t mask, uint64_t n_text, Poll* poll) except -1:
-    """Raise ValueError where a row's position, its bits under the mask, is outside of a text of so many symbols."""
-    cdef uint64_t i
-    cdef cbool outside = False
-    with nogil:
-        for i in range(<uint64_t>rows.shape[0]):
-            if i % STOP_INTERVAL == 0:
-                poll.check()
-            outside = outside or (rows[i] & mask) >= n_text
-    if outside:
+cdef int check_inside(const uint32_t[::1] rows, uint64_t step, uint32_t mask, uint64_t n_text, Poll* poll) except -1:
+    """Raise ValueError where the position of one of every so many rows is outside of a text of so many symbols."""
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef cbool inside = True
+    if n_rows > 0:
+        with nogil:
+            inside = are_inside(&rows[0], n_rows, step, mask, n_text, poll)
+    if not inside:
         raise ValueError("a row of the suffix array points outside of the text")
     return 0
 
@@ -177,7 +170,7 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
     cdef Poll poll = poll_of(stop)
     cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     checked_mask(n_text, width)
-    check_inside(rows, 0xFFFFFFFF, n_text, &poll)
+    check_inside(rows, 1, 0xFFFFFFFF, n_text, &poll)
     if n_rows > 0:
         with nogil:
             c_mark_lcps(&text[0], n_text, &rows[0], n_rows, width, shared, &poll)
@@ -210,7 +203,7 @@ def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t strid
     cdef uint32_t mask = checked_mask(n_text, lcp_width)
     if stride < 1:
         raise ValueError("there is one row at least from one long key to the next")
-    check_inside(rows, mask, n_text, &poll)
+    check_inside(rows, 1, mask, n_text, &poll)
     keys = np.empty(4 * n_far_keys(n_rows, stride), dtype=np.uint64)
     lcps = np.empty(n_rows, dtype=np.uint8)
     cdef uint64_t[::1] keys_view = keys
@@ -271,26 +264,16 @@ def write_symbols(const id_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1]
     """
     cdef int64_t n = offsets.shape[0] - 1
     cdef int64_t m = ids.shape[0]
-    cdef int64_t k, i, start, length
-    cdef int64_t at = 0
-    cdef int64_t next_look = STOP_INTERVAL
+    cdef int64_t k
     cdef Poll poll = poll_of(None)
     cdef cbool fits = n >= 0 and offsets[0] == 0 and offsets[n] == m and out.shape[0] == m + n
     for k in range(n):
         fits = fits and offsets[k] <= offsets[k + 1]
     if not fits:
         raise ValueError(f"offsets of {n} documents do not fit {m} ids and {out.shape[0]} symbols")
-    with nogil:
-        for k in range(n):
-            if at >= next_look:
-                poll.check()
-                next_look = at + STOP_INTERVAL
-            start = offsets[k]
-            length = offsets[k + 1] - start
-            for i in range(length):
-                out[at + i] = <symbol_t>(<uint32_t>ids[start + i] + 1)
-            out[at + length] = 0
-            at += length + 1
+    if n > 0:
+        with nogil:
+            c_write_symbols(&ids[0] if m > 0 else NULL, &offsets[0], n, &out[0], &poll)
 
 
 def tree_words(uint64_t n_rows):
@@ -313,17 +296,8 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt 
     """
     cdef uint64_t n_rows = rows.shape[0]
     cdef uint64_t n_text = text.shape[0]
-    cdef uint64_t i
-    cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
-    cdef uint32_t mask = checked_mask(n_text, lcp_width)
-    with nogil:
-        for i in range(0, n_rows, 64):
-            if i % STOP_INTERVAL == 0:
-                poll.check()
-            outside = outside or rows[i] & mask >= n_text
-    if outside:
-        raise ValueError("a row of the suffix array points outside of the text")
+    check_inside(rows, 64, checked_mask(n_text, lcp_width), n_text, &poll)
     tree = np.empty(c_tree_words(n_rows), dtype=np.uint64)
     rest = np.empty(n_samples_of(n_rows), dtype=np.uint64)
     cdef uint64_t[::1] tree_view = tree

@@ -12,13 +12,15 @@ from libcpp.vector cimport vector
 from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, most_lcp, symbol_t
 
-cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
-    uint32_t kMostFarLcp
     void build_upper_levels(uint64_t*, uint64_t)
 
-cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/keys.hpp" namespace "ngramdb" nogil:
+    uint32_t kMostFarLcp
+
+cdef extern from "ngramdb/sort/row_merge.hpp" namespace "ngramdb" nogil:
     cdef cppclass MergeInput:
         const void* text
         uint64_t n_text

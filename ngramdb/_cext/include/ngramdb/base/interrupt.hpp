@@ -7,12 +7,8 @@
 // their destructors.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 
 namespace ngramdb {
 
@@ -31,10 +27,8 @@ constexpr int64_t kVisitInterval = 30'000'000;
 // Pieces of work between two looks where one piece takes ten nanoseconds to a hundred: a few milliseconds.
 constexpr uint32_t kStopInterval = 1u << 16;
 
-inline int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+// Of a clock that never goes back.
+int64_t now_ns();
 
 // What threads share of a piece of work: whether it shall stop, and how far it is.
 struct StopState {
@@ -91,16 +85,7 @@ class Poll {
     return member;
   }
 
-  void check() {
-    if (requested() || one_too_many()) throw Interrupted{StopReason::kRequested};
-    const int64_t now = now_ns();
-    if (own_ != nullptr && now >= own_->deadline_ns.load(std::memory_order_relaxed)) {
-      throw Interrupted{StopReason::kTimeout};
-    }
-    if (now < visit_at_ns_) return;
-    if (visit_() != 0) throw Interrupted{StopReason::kPythonError};
-    visit_at_ns_ = now_ns() + kVisitInterval;
-  }
+  void check();
 
   // Adds n units of work, of about ten nanoseconds each, and checks after every kStopInterval of them.
   void spend(uint64_t n) {
@@ -151,26 +136,6 @@ inline void check_stop(StopFlag stop, uint64_t done, uint64_t total) {
 // work in place of rounds.
 inline void spend(StopFlag stop, uint64_t n) {
   if (stop != nullptr) stop->spend(n);
-}
-
-// std::sort, with interrupt checks in between.
-template <class Iterator, class Less>
-void sort_stoppably(Iterator first, Iterator last, Less less, StopFlag stop) {
-  if (last - first <= static_cast<std::ptrdiff_t>(kStopInterval)) {
-    std::sort(first, last, less);
-    return;
-  }
-  // A comparison takes a few nanoseconds.
-  uint32_t n_compared = 0;
-  std::sort(first, last, [&](const auto& a, const auto& b) {
-    if (++n_compared % (8 * kStopInterval) == 0) check_stop(stop);
-    return less(a, b);
-  });
-}
-
-template <class Iterator>
-void sort_stoppably(Iterator first, Iterator last, StopFlag stop) {
-  sort_stoppably(first, last, std::less<>{}, stop);
 }
 
 }  // namespace ngramdb

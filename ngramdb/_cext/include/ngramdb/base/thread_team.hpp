@@ -2,13 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -79,95 +78,32 @@ class ThreadTeam {
 
   // Calls work(0) … work(size() - 1), each once, at the same time as far as threads can be had, work(0) in the calling
   // thread. What the first of them throws is thrown again when all have ended.
-  template <class F>
-  void run(F work) {
-    if (size() == 1) return work(0);
-    std::vector<std::thread> threads;
-    threads.reserve(size() - 1);
-    while (threads.size() + 1 < size() && start(threads, work)) {
-    }
-    guarded([&] { work(0); });
-    for (uint32_t i = static_cast<uint32_t>(threads.size()) + 1; i < size(); ++i) guarded([&] { work(i); });
-    join(threads);
-  }
+  void run(const std::function<void(uint32_t)>& work);
 
   // Calls piece(i) again and again, i being 0 in the calling thread and below kMostThreads, until it returns false: in as
   // many threads as cores are free, also such as become free meanwhile.
-  template <class F>
-  void share(F piece) {
-    const auto all_pieces = [&](uint32_t i) {
-      while (piece(i)) {
-      }
-    };
-    std::vector<std::thread> threads;
-    threads.reserve(kMostThreads);
-    guarded([&] {
-      bool may_grow = cores_ != nullptr;
-      do {
-        while (may_grow && has_core(threads.size())) may_grow = start(threads, all_pieces);
-      } while (piece(0));
-    });
-    join(threads);
-  }
+  void share(const std::function<bool(uint32_t)>& piece);
 
   // More than this many share one memory to no gain.
   static constexpr int kMostThreads = 16;
 
  private:
+  using Work = std::function<void(uint32_t)>;
+
   // Whether there is a core for one more thread; takes it if need be.
-  bool has_core(size_t n_threads) {
-    if (n_threads + 1 == size() && n_more_ + 1 < kMostThreads) n_more_ += cores_->take(1);
-    return n_threads + 1 < size();
-  }
+  bool has_core(size_t n_threads);
 
   // Begins work(i) in a thread of its own, i being how many there are then; false if there are no more to be had.
-  template <class F>
-  bool start(std::vector<std::thread>& threads, F& work) {
-    const uint32_t i = static_cast<uint32_t>(threads.size()) + 1;
-    ++n_running_;
-    try {
-      threads.emplace_back([this, &work, i] {
-        guarded([&] { work(i); });
-        const std::lock_guard<std::mutex> lock(mutex_);
-        --n_running_;
-        ended_.notify_one();
-      });
-    } catch (const std::exception&) {
-      --n_running_;
-      return false;
-    }
-    return true;
-  }
+  bool start(std::vector<std::thread>& threads, const Work& work);
 
   // Waits until all have ended.
-  void join(std::vector<std::thread>& threads) {
-    guarded([&] { wait(); });
-    for (std::thread& thread : threads) thread.join();
-    if (error_) std::rethrow_exception(error_);
-  }
+  void join(std::vector<std::thread>& threads);
 
   // What is thrown is kept; the first error only.
-  template <class F>
-  void guarded(F work) {
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-      failed_ = true;
-    }
-  }
+  void guarded(const std::function<void()>& work);
 
   // Waits for the others, with interrupt checks on their behalf.
-  void wait() {
-    constexpr std::chrono::milliseconds between_looks{10};
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!ended_.wait_for(lock, between_looks, [&] { return n_running_ == 0; })) {
-      lock.unlock();
-      look(0);
-      lock.lock();
-    }
-  }
+  void wait();
 
   CoreBudget* const cores_;
   int n_more_;

@@ -1,4 +1,4 @@
-// Batches of counts. Members of CorpusIndex; included by corpus_index.hpp.
+// Batches of counts. Members of CorpusIndex; included by src/corpus/corpus_index.cpp alone.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ constexpr size_t kPiece = 1024;
 
 }  // namespace batch
 
-inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts,
+void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts,
                                     StopFlag stop) const {
   std::vector<uint32_t> order;
   if (n >= batch::kSortFrom && offsets[n] - offsets[0] <= batch::kSortedLength * static_cast<int64_t>(n)) {

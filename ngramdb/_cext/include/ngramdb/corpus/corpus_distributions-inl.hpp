@@ -1,4 +1,4 @@
-// Next-token distributions. Members of CorpusIndex; included by corpus_index.hpp.
+// Next-token distributions. Members of CorpusIndex; included by src/corpus/corpus_index.cpp alone.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ngramdb/corpus/corpus_index.hpp"
-#include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/base/stoppable_sort.hpp"
 
 namespace ngramdb {
 
@@ -34,7 +34,7 @@ inline int64_t CorpusIndex::merge_continuations(const Range* ranges, uint32_t de
   return n_ends;
 }
 
-inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
+Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
                                               int64_t most, StopFlag stop) const {
   Distribution answer;
   const uint32_t length = usable_length(n, order);
@@ -56,7 +56,7 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
   return answer;
 }
 
-inline void CorpusIndex::distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix,
+void CorpusIndex::distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix,
                                        uint32_t order, std::vector<Run>& runs, DistributionEnd* ends,
                                        StopFlag stop) const {
   Suffix suffixes[kLanes];

@@ -1,4 +1,4 @@
-// P(token | context), of pairs and of whole documents. Members of CorpusIndex; included by corpus_index.hpp.
+// P(token | context), of pairs and of whole documents. Members of CorpusIndex; included by src/corpus/corpus_index.cpp alone.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int6
   return false;
 }
 
-inline void CorpusIndex::estimate(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
+void CorpusIndex::estimate(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
                                   bool longest_suffix, uint32_t order, Estimate* out, StopFlag stop) const {
   if (longest_suffix) {
     estimate_suffixes(contexts, offsets, tokens, n, order, out, stop);
@@ -142,7 +142,7 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
 
 // ---- whole documents ------------------------------------------------------------------------------------
 
-inline void CorpusIndex::score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order,
+void CorpusIndex::score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order,
                                Estimate* out, StopFlag stop) const {
   if (longest_suffix) {
     score_suffixes(ids, n, order, out, stop);

@@ -1,4 +1,4 @@
-// The longest suffix of a context that occurs. Members of CorpusIndex; included by corpus_index.hpp.
+// The longest suffix of a context that occurs. Members of CorpusIndex; included by src/corpus/corpus_index.cpp alone.
 #pragma once
 
 #include <algorithm>

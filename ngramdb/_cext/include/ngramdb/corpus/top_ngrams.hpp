@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ngramdb/base/stoppable_sort.hpp"
 #include "ngramdb/corpus/corpus_index.hpp"
 #include "ngramdb/segment/token_order.hpp"
 

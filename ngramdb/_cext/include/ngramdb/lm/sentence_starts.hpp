@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ngramdb/base/stoppable_sort.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {

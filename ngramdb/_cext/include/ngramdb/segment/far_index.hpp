@@ -15,6 +15,7 @@
 #include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/base/prefetch.hpp"
 #include "ngramdb/base/thread_team.hpp"
+#include "ngramdb/segment/far_keys.hpp"
 #include "ngramdb/segment/keys.hpp"
 #include "ngramdb/segment/rows.hpp"
 
@@ -28,15 +29,6 @@ inline LongKey ones_after(LongKey key, uint32_t n) {
   }
   return key;
 }
-
-inline uint64_t n_far_keys(uint64_t n_rows, uint64_t stride) { return (n_rows + stride - 1) / stride; }
-
-// Nothing here is owned; `keys` is null where a segment has no far index.
-struct FarIndex {
-  const LongKey* keys = nullptr;  // of rows 0, stride, 2 stride, …
-  const uint8_t* lcps = nullptr;
-  uint64_t stride = 1;
-};
 
 // The rows that may begin with a query, and what is left to be seen.
 struct FarRows {

@@ -314,20 +314,4 @@ class ReversedTableSegment final : public SampledSegment {
   TableSegment<Sym, kByBytes> table_;
 };
 
-// token_bytes: 1, 2 or 4.
-template <template <class, bool> class Kind, bool kByBytes>
-SampledSegment* new_table_segment_as(const TableArrays& a, uint32_t token_bytes, std::string name) {
-  if (token_bytes == 1) return new Kind<uint8_t, kByBytes>(a, std::move(name));
-  if (token_bytes == 2) return new Kind<uint16_t, kByBytes>(a, std::move(name));
-  return new Kind<uint32_t, kByBytes>(a, std::move(name));
-}
-
-// is_reversed: documents stand in reverse, sorted by bytes.
-inline SampledSegment* new_table_segment(const TableArrays& a, uint32_t token_bytes, bool by_bytes, bool is_reversed,
-                                         std::string name) {
-  if (is_reversed) return new_table_segment_as<ReversedTableSegment, true>(a, token_bytes, std::move(name));
-  return by_bytes ? new_table_segment_as<TableSegment, true>(a, token_bytes, std::move(name))
-                  : new_table_segment_as<TableSegment, false>(a, token_bytes, std::move(name));
-}
-
 }  // namespace ngramdb

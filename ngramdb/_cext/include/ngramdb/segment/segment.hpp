@@ -1,7 +1,7 @@
 // One segment: what everything else asks of it, whatever its files look like.
 //
 // A kind of segment answers six primitives; all other functions have a default in terms of these
-// (segment_defaults-inl.hpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
+// (src/segment/segment.cpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
 // the test kit (ngramdb/segments/testing.py) compares them for every kind.
 //
 // What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one after the other,
@@ -331,6 +331,38 @@ class Segment {
   virtual DocNumber document_at(Position position) const;
 };
 
-}  // namespace ngramdb
+// Of no documents.
+class EmptySegment final : public Segment {
+ public:
+  uint64_t n_rows() const override { return 0; }
+  uint64_t n_documents() const override { return 0; }
+  uint64_t n_positions() const override { return 0; }
+  Position position(Row) const override { return 0; }
+  uint32_t tokens(Position, uint32_t, TokenId*) const override { return 0; }
+  Span span(DocNumber) const override { return {}; }
+};
 
-#include "ngramdb/segment/segment_defaults-inl.hpp"
+namespace defaults {
+
+// The first of the rows for which `is_behind` holds: it does for all after it.
+template <class IsBehind>
+Row first_row(Range rows, IsBehind is_behind) {
+  while (rows.lo < rows.hi) {
+    const Row middle = rows.lo + rows.size() / 2;
+    if (is_behind(middle)) {
+      rows.hi = middle;
+    } else {
+      rows.lo = middle + 1;
+    }
+  }
+  return rows.lo;
+}
+
+inline TokenId token_at(const Segment& segment, Position at) {
+  TokenId id;
+  return segment.tokens(at, 1, &id) == 0 ? kNoToken : id;
+}
+
+}  // namespace defaults
+
+}  // namespace ngramdb

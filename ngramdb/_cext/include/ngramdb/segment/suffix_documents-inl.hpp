@@ -1,6 +1,7 @@
 // Which documents the rows of a range stand in. Members of SuffixSegment; included by suffix_segment.hpp.
 #pragma once
 
+#include "ngramdb/base/stoppable_sort.hpp"
 #include "ngramdb/segment/suffix_segment.hpp"
 
 namespace ngramdb {

@@ -294,10 +294,9 @@ void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
 }
 
 // A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
-// may read. Rounds of waiting are then a half or a third of the steps. (Flat, as begin() and advance(): calls took some per
-// cent of a count over few segments.)
+// may read. Rounds of waiting are then a half or a third of the steps.
 template <class Sym>
-__attribute__((flatten)) void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
+void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
   const int n_levels = levels_ahead(n);
   bool any = false;
@@ -350,7 +349,7 @@ void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
 // ---- one search among those of other segments ----
 
 template <class Sym>
-__attribute__((flatten)) void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
+void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   Alone& alone = *new (probe.state) Alone;
   alone.answer = {0, 0};
   alone.stage = Stage::kText;
@@ -374,7 +373,7 @@ __attribute__((flatten)) void SuffixSegment<Sym>::begin(const Request& request, 
 }
 
 template <class Sym>
-__attribute__((flatten)) bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
+bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   Alone& alone = *reinterpret_cast<Alone*>(probe.state);
   Search& s = alone.search;
   if (alone.stage == Stage::kDirectory) {

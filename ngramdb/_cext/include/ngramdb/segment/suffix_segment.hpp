@@ -14,6 +14,7 @@
 #include "ngramdb/segment/rows.hpp"
 #include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/segment.hpp"
+#include "ngramdb/segment/segment_arrays.hpp"
 #include "ngramdb/segment/token_ranges.hpp"
 #include "ngramdb/segment/unverified.hpp"
 
@@ -50,22 +51,6 @@ struct SymbolCode {
   int64_t decode(Sym symbol) const {
     return static_cast<int64_t>(symbol) - (static_cast<uint64_t>(symbol) <= gap ? 1 : 0);
   }
-};
-
-template <class Sym>
-struct SegmentArrays {
-  const Sym* text = nullptr;  // documents, each followed by a separator
-  uint64_t n_text = 0;
-  Rows rows;
-  uint64_t n_rows = 0;
-  const uint64_t* tree = nullptr;
-  const uint64_t* rest = nullptr;
-  const uint32_t* starts = nullptr;  // n_documents + 1; the last one is n_text
-  uint64_t n_documents = 0;
-  uint64_t gap = 0;
-  Checksums* checksums = nullptr;  // of the file that the arrays stand in; without, nothing is verified here
-  uint64_t most_verified = 0;  // bytes of rows and of text that are verified; of more, pointers are checked alone
-  FarIndex far;  // for files that lie elsewhere, where they have one
 };
 
 template <class Sym>

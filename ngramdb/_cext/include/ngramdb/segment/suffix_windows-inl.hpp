@@ -2,6 +2,7 @@
 // suffix_segment.hpp.
 #pragma once
 
+#include "ngramdb/base/stoppable_sort.hpp"
 #include "ngramdb/segment/suffix_segment.hpp"
 
 namespace ngramdb {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ngramdb/base/stoppable_sort.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {

@@ -35,50 +35,10 @@
 #include "ngramdb/segment/rows.hpp"
 #include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/segment.hpp"
+#include "ngramdb/sort/row_merge.hpp"
 #include "ngramdb/sort/suffix_matches.hpp"
 
 namespace ngramdb {
-
-// One text and its suffix array, whose symbols mean the same in all inputs.
-struct MergeInput {
-  const void* text = nullptr;  // documents, each followed by a separator (0)
-  uint64_t n_text = 0;
-  Rows rows;
-  uint64_t n_rows = 0;
-  bool has_lcps = true;  // whether the LCPs of its rows are of these symbols
-  bool in_large_pages = false;  // whether the text is: then it pays to ask for it ahead
-  // Documents: where they begin, and which of them stay; null if all do.
-  const uint32_t* starts = nullptr;
-  const uint8_t* kept = nullptr;
-  uint64_t n_documents = 0;
-  std::string file;  // what errors call it
-};
-
-// A merge, whatever the width of symbols. First plan(), then count() for every chunk, then merge() for every chunk and
-// join() for every chunk but the first; each of these in any thread, count() and merge() of different chunks at once.
-class RowMerge {
- public:
-  virtual ~RowMerge() = default;
-
-  // Divides the work into chunks of about so many rows; returns how many there are.
-  virtual uint64_t plan(uint64_t chunk_rows, StopFlag stop) = 0;
-  // How many rows of the chunk stay.
-  virtual uint64_t count(uint64_t chunk, StopFlag stop) = 0;
-  // Writes the chunk's `n_rows` rows, which begin at row `first_row` of all, with LCPs of so many bits, or far LCPs into
-  // `lcps` if that is not null; and those of their keys that the directory has into level 0 of `tree`, and into `rest`.
-  virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
-                     uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
-  // The first of an input's rows in a chunk; behind the last chunk, their number.
-  virtual uint64_t bound(uint64_t chunk, uint32_t input) const = 0;
-  // The LCP of a chunk's first row with the last row of the one before, both of which have been made, or `most`.
-  virtual uint32_t joint(uint64_t chunk, uint32_t most) = 0;
-
-  // How often a symbol was compared with another one.
-  uint64_t n_compared() const { return n_compared_; }
-
- protected:
-  std::atomic<uint64_t> n_compared_{0};
-};
 
 template <class Sym>
 class MergeOf final : public RowMerge {
@@ -608,13 +568,6 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   }
   ends.some = written > 0;
   if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};
-}
-
-// A merge of texts whose symbols have so many bytes.
-inline std::unique_ptr<RowMerge> make_row_merge(uint32_t symbol_bytes, const std::vector<MergeInput>& inputs) {
-  if (symbol_bytes == 1) return std::make_unique<MergeOf<uint8_t>>(inputs);
-  if (symbol_bytes == 2) return std::make_unique<MergeOf<uint16_t>>(inputs);
-  return std::make_unique<MergeOf<uint32_t>>(inputs);
 }
 
 }  // namespace ngramdb

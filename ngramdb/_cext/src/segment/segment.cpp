@@ -1,22 +1,21 @@
-// What a segment answers when its kind knows no faster way: by the primitives alone. Members of Segment; included by
-// segment.hpp.
+// What a segment answers when its kind knows no faster way: by the primitives alone.
 //
 // Plain rather than fast, since these functions define what the overriding ones must answer. Those that only search for
 // equal neighbours among rows do not depend on the order of rows; `find` and `narrow` go by `rank`.
-#pragma once
+#include "ngramdb/segment/segment.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 
-#include "ngramdb/segment/segment.hpp"
+#include "ngramdb/base/stoppable_sort.hpp"
 
 namespace ngramdb {
 
 namespace defaults {
 
 // Whether the suffix at a position is below the n ids (negative), begins with them (0) or is above them.
-inline int compare(const Segment& segment, Position at, const TokenId* ids, uint32_t n) {
+int compare(const Segment& segment, Position at, const TokenId* ids, uint32_t n) {
   constexpr uint32_t kPiece = 32;
   TokenId found[kPiece];
   for (uint32_t i = 0; i < n;) {
@@ -30,30 +29,11 @@ inline int compare(const Segment& segment, Position at, const TokenId* ids, uint
   return 0;
 }
 
-// The first of the rows for which `is_behind` holds: it does for all after it.
-template <class IsBehind>
-Row first_row(Range rows, IsBehind is_behind) {
-  while (rows.lo < rows.hi) {
-    const Row middle = rows.lo + rows.size() / 2;
-    if (is_behind(middle)) {
-      rows.hi = middle;
-    } else {
-      rows.lo = middle + 1;
-    }
-  }
-  return rows.lo;
-}
-
-inline TokenId token_at(const Segment& segment, Position at) {
-  TokenId id;
-  return segment.tokens(at, 1, &id) == 0 ? kNoToken : id;
-}
-
 }  // namespace defaults
 
 // ---- searching --------------------------------------------------------------------------------------------
 
-inline void Segment::find(const Request* requests, Range* answers, size_t n) const {
+void Segment::find(const Request* requests, Range* answers, size_t n) const {
   for (size_t i = 0; i < n; ++i) {
     const Request& request = requests[i];
     if (request.n == 0) {
@@ -67,21 +47,21 @@ inline void Segment::find(const Request* requests, Range* answers, size_t n) con
   }
 }
 
-inline void Segment::begin(const Request& request, Probe& probe) const {
+void Segment::begin(const Request& request, Probe& probe) const {
   Range answer;
   find(&request, &answer, 1);
   std::memcpy(probe.state, &answer, sizeof(answer));
 }
 
-inline bool Segment::advance(Probe&, int) const { return false; }
+bool Segment::advance(Probe&, int) const { return false; }
 
-inline Range Segment::found(const Probe& probe) const {
+Range Segment::found(const Probe& probe) const {
   Range answer;
   std::memcpy(&answer, probe.state, sizeof(answer));
   return answer;
 }
 
-inline Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
+Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
   const auto rank_of = [&](Row row) { return rank(defaults::token_at(*this, position(row) + depth)); };
   const TokenId wanted = rank(next);
   const Row lo = defaults::first_row(rows, [&](Row row) { return rank_of(row) >= wanted; });
@@ -90,7 +70,7 @@ inline Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
 
 // ---- what follows, and what stands before -----------------------------------------------------------------
 
-inline void Segment::children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const {
+void Segment::children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const {
   const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
   while (rows.lo < rows.hi) {
     check_stop(stop);
@@ -104,7 +84,7 @@ inline void Segment::children(Range rows, uint32_t depth, std::vector<Child>& ou
   }
 }
 
-inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
   const std::ptrdiff_t n_before = static_cast<std::ptrdiff_t>(runs.size());
   std::vector<Child> found;
   children(rows, depth, found, stop);
@@ -120,17 +100,17 @@ inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>
   return n_ends;
 }
 
-inline TokenId Segment::only_continuation(Range rows, uint32_t depth) const {
+TokenId Segment::only_continuation(Range rows, uint32_t depth) const {
   if (rows.size() == 0) return kNoToken;
   const TokenId first = defaults::token_at(*this, position(rows.lo) + depth);
   return defaults::token_at(*this, position(rows.hi - 1) + depth) == first ? first : kManyTokens;
 }
 
-inline Code Segment::code_at(Position position) const {
+Code Segment::code_at(Position position) const {
   return static_cast<Code>(defaults::token_at(*this, position) + 1);
 }
 
-inline void Segment::neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
+void Segment::neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
   for (Row row = rows.lo; row < rows.hi; ++row) {
     const Position at = position(row);
     *lefts++ = at == 0 ? kBorder : code_at(at - 1);
@@ -138,7 +118,7 @@ inline void Segment::neighbours(Range rows, uint32_t depth, Code* lefts, Code* n
   }
 }
 
-inline uint32_t Segment::prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const {
+uint32_t Segment::prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const {
   const Position at = position(row);
   *left = at == 0 ? kBorder : code_at(at - 1);
   for (uint32_t i = 0; i < n; ++i) {
@@ -148,7 +128,7 @@ inline uint32_t Segment::prefix(Row row, uint32_t n, Code last, Code* out, Code*
   return n;
 }
 
-inline void Segment::outlines(Range rows, uint32_t n, Code last, Outline* out) const {
+void Segment::outlines(Range rows, uint32_t n, Code last, Outline* out) const {
   std::vector<Code> symbols(n), before(n);
   Code left;
   uint32_t n_before = rows.lo == 0 ? 0 : prefix(rows.lo - 1, n, last, before.data(), &left);
@@ -165,7 +145,7 @@ inline void Segment::outlines(Range rows, uint32_t n, Code last, Outline* out) c
 
 // ---- rows as n-grams --------------------------------------------------------------------------------------
 
-inline Row Segment::ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const {
+Row Segment::ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const {
   const Row end = n_rows();
   *n_found = 0;
   if (n > end) return end;
@@ -186,17 +166,17 @@ inline Row Segment::ngram_runs(Row from, uint32_t n, Range* out, size_t room, si
   return end;
 }
 
-inline bool Segment::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
+bool Segment::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
   return tokens(position(row), n, out) == n;
 }
 
 // ---- places -----------------------------------------------------------------------------------------------
 
-inline void Segment::positions(Range rows, PositionsOut out) const {
+void Segment::positions(Range rows, PositionsOut out) const {
   for (Row row = rows.lo; row < rows.hi; ++row) out.set(row - rows.lo, position(row));
 }
 
-inline DocNumber Segment::document_at(Position position) const {
+DocNumber Segment::document_at(Position position) const {
   if (position >= n_positions()) throw CorruptPointer{"a segment", position, position, n_positions()};
   const Row behind = defaults::first_row({0, n_documents()}, [&](Row document) {
     return span(static_cast<DocNumber>(document)).start > position;
@@ -204,14 +184,14 @@ inline DocNumber Segment::document_at(Position position) const {
   return static_cast<DocNumber>(behind - 1);
 }
 
-inline void Segment::documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const {
+void Segment::documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const {
   for (size_t i = 0; i < n; ++i) {
     documents[i] = document_at(positions[i]);
     before[i] = static_cast<uint32_t>(positions[i] - span(documents[i]).start);
   }
 }
 
-inline void Segment::tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const {
+void Segment::tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const {
   for (size_t i = 0; i < n; ++i) {
     // A place before the text wraps around to one after it.
     const Position at = positions[i] + static_cast<uint64_t>(ahead);
@@ -219,7 +199,7 @@ inline void Segment::tokens_at(PositionsIn positions, size_t n, int64_t ahead, T
   }
 }
 
-inline void Segment::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
+void Segment::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
                                   uint32_t n, std::vector<Position>& out, StopFlag stop) const {
   if (n == 0) return;
   for (size_t i = 0; i < n_windows; ++i) {
@@ -233,18 +213,18 @@ inline void Segment::scan_windows(PositionsIn starts, PositionsIn stops, size_t 
 
 // ---- documents --------------------------------------------------------------------------------------------
 
-inline void Segment::documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const {
+void Segment::documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<uint32_t> counts;
   count_documents(rows, out, counts, stop);
 }
 
-inline void Segment::first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const {
+void Segment::first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<DocNumber> found;
   documents_of(rows, found, stop);
   out.insert(out.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min(most, found.size())));
 }
 
-inline bool Segment::documents_among(Range rows, const DocNumber* documents, size_t n_documents,
+bool Segment::documents_among(Range rows, const DocNumber* documents, size_t n_documents,
                                      std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<DocNumber> found;
   documents_of(rows, found, stop);
@@ -252,7 +232,7 @@ inline bool Segment::documents_among(Range rows, const DocNumber* documents, siz
   return true;
 }
 
-inline void Segment::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
+void Segment::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
                                       std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<Position> found;
   for (size_t i = 0; i < n_documents; ++i) {
@@ -264,7 +244,7 @@ inline void Segment::filter_documents(const DocNumber* documents, size_t n_docum
   }
 }
 
-inline void Segment::count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
+void Segment::count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                                      StopFlag stop) const {
   std::vector<DocNumber> found;
   for (Row row = rows.lo; row < rows.hi; ++row) {
@@ -281,7 +261,7 @@ inline void Segment::count_documents(Range rows, std::vector<DocNumber>& documen
   }
 }
 
-inline uint64_t Segment::count_rows_in(Range rows, const uint8_t* documents) const {
+uint64_t Segment::count_rows_in(Range rows, const uint8_t* documents) const {
   uint64_t count = 0;
   for (Row row = rows.lo; row < rows.hi; ++row) {
     const DocNumber document = document_at(position(row));
@@ -290,7 +270,7 @@ inline uint64_t Segment::count_rows_in(Range rows, const uint8_t* documents) con
   return count;
 }
 
-inline void Segment::document_bounds(const DocNumber* documents, size_t n, PositionsOut starts,
+void Segment::document_bounds(const DocNumber* documents, size_t n, PositionsOut starts,
                                      PositionsOut stops) const {
   for (size_t i = 0; i < n; ++i) {
     const Span text = span(documents[i]);
@@ -299,12 +279,12 @@ inline void Segment::document_bounds(const DocNumber* documents, size_t n, Posit
   }
 }
 
-inline uint32_t Segment::document_length(DocNumber document) const {
+uint32_t Segment::document_length(DocNumber document) const {
   const Span text = span(document);
   return static_cast<uint32_t>(text.stop - text.start);
 }
 
-inline void Segment::document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const {
+void Segment::document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const {
   constexpr uint32_t kPiece = 256;
   TokenId piece[kPiece];
   const Position first = span(document).start;
@@ -315,16 +295,5 @@ inline void Segment::document_tokens(DocNumber document, uint32_t start, uint32_
     start += n;
   }
 }
-
-// Of no documents.
-class EmptySegment final : public Segment {
- public:
-  uint64_t n_rows() const override { return 0; }
-  uint64_t n_documents() const override { return 0; }
-  uint64_t n_positions() const override { return 0; }
-  Position position(Row) const override { return 0; }
-  uint32_t tokens(Position, uint32_t, TokenId*) const override { return 0; }
-  Span span(DocNumber) const override { return {}; }
-};
 
 }  // namespace ngramdb
