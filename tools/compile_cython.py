@@ -2,8 +2,8 @@
 
 CMake runs this. Starting Cython takes longer than translating most modules.
 
-Half of what the compiler gets is code that Cython writes around the kernels and that runs once a call. GCC is told
-to optimize it less than the kernels, which halves the time that it takes to compile.
+Half of what the compiler gets is code that Cython writes around the kernels and that runs once a call. GCC is
+told to optimize it less than the kernels, which halves the time that it takes to compile.
 """
 
 from __future__ import annotations
