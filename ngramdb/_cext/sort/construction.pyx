@@ -146,7 +146,7 @@ def lcp_width_for(uint64_t n_text):
     return lcp_width_of(n_text)
 
 cdef int check_inside(const uint32_t[::1] rows, uint64_t step, uint32_t mask, uint64_t n_text, Poll* poll) except -1:
-    """Raise ValueError where the position of one of every so many rows is outside of a text of so many symbols."""
+    """Raise ValueError if the position of a row is outside the text; looks at every `step`-th row."""
     cdef uint64_t n_rows = rows.shape[0]
     cdef cbool inside = True
     if n_rows > 0:

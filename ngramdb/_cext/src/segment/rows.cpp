@@ -198,7 +198,7 @@ struct LcpsAvx512 {
     const __m512i masks = _mm512_set1_epi64(0x0102040810204080);
     return _mm512_test_epi8_mask(bytes, _mm512_shuffle_epi8(masks, _mm512_and_si512(all, _mm512_set1_epi8(7))));
   }
-  // What stands kBytes before, zeros at first.
+  // Shifts by kBytes; zeros come in.
   template <int kBytes>
   NGRAMDB_TARGET static __m512i before(__m512i bytes) {
     const __m512i none = _mm512_setzero_si512();

@@ -27,7 +27,7 @@ constexpr int64_t kVisitInterval = 30'000'000;
 // Pieces of work between two looks where one piece takes ten nanoseconds to a hundred: a few milliseconds.
 constexpr uint32_t kStopInterval = 1u << 16;
 
-// Of a clock that never goes back.
+// Nanoseconds of a clock that never goes back.
 int64_t now_ns();
 
 // What threads share of a piece of work: whether it shall stop, and how far it is.

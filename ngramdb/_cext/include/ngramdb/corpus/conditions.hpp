@@ -41,7 +41,7 @@ struct ConditionStep {
 void locate_among(const Segment& segment, Range rows, const uint32_t* documents, size_t n_documents, bool few,
                          std::vector<uint32_t>& out, StopFlag stop);
 
-// The documents that meet the condition code[0, n_code); `trace`, where it is not null, takes what was looked for, in order.
+// Returns the documents that meet the condition code[0, n_code). Appends each search to `trace`, if it is not null.
 DocumentSet documents_where(const Segment& segment, const int32_t* code, size_t n_code, const Request* grams,
                                    size_t n_grams, const ConditionCosts& costs, std::vector<ConditionStep>* trace,
                                    StopFlag stop);

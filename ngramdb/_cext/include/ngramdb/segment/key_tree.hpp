@@ -2,7 +2,7 @@
 //
 // Their first words form an implicit tree (each node 8 words, one cache line): level 0 has one word per sampled
 // row, level k+1 every eighth word of level k, the top level at most 8 words. Levels are padded to whole nodes
-// with all-ones words and stored one after the other, level 0 first. The second words stand in an array beside it.
+// with all-ones words and stored one after the other, level 0 first. The second words have an array of their own.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline uint64_t n_samples_of(uint64_t n_rows) { return (n_rows + kRowsPerSample 
 
 inline uint64_t padded_level(uint64_t n) { return (n + kFanOut - 1) / kFanOut * kFanOut; }
 
-// Words that the tree of so many rows takes, padding included.
+// Number of words of the tree over n_rows rows, with padding.
 inline uint64_t tree_words(uint64_t n_rows) {
   uint64_t n = n_samples_of(n_rows), sum = padded_level(n);
   while (n > kFanOut) {

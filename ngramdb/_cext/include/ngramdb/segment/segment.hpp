@@ -331,7 +331,7 @@ class Segment {
   virtual DocNumber document_at(Position position) const;
 };
 
-// Of no documents.
+// A segment without documents.
 class EmptySegment final : public Segment {
  public:
   uint64_t n_rows() const override { return 0; }

@@ -27,11 +27,11 @@ struct TableArrays {
   uint64_t n_keys = 0, stride = 0;
 };
 
-// Sampled rows at most: 512 KB of keys; reading so many rows takes some 30 ms, once.
+// Most sampled rows: 512 KB of keys, which take 30 ms to read, once.
 constexpr uint64_t kMostTableKeys = uint64_t{1} << 16;
 inline uint64_t table_stride(uint64_t n_rows) { return std::max<uint64_t>(16, n_rows / kMostTableKeys + 1); }
 
-// What is asked of it besides, whatever its tokens.
+// The interface of segments in such layouts, for any width of tokens.
 class SampledSegment : public Segment {
  public:
   // The keys that a search goes by, of every stride-th row: n_rows / stride, rounded up.
