@@ -8,7 +8,7 @@
 #include "kernels.hpp"
 #include "ngramdb/segment/far_index.hpp"
 #include "ngramdb/sort/row_checking.hpp"
-#include "ngramdb/sort/row_merging.hpp"
+#include "../../ngramdb/_cext/src/sort/row_merging.cpp"
 #include "ngramdb/sort/suffix_sort.hpp"
 
 using namespace ngramdb;
