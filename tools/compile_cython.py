@@ -2,8 +2,8 @@
 
 CMake runs this. Starting Cython takes longer than translating most modules.
 
-Half of what the compiler gets is code that Cython writes around the kernels and that runs once a call. GCC is
-told to optimize it less than the kernels, which halves the time that it takes to compile.
+Half of the compiler's input is code that Cython generates around the kernels and that runs once per call. GCC
+optimizes it less than the kernels, which saves much of its compile time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def dependencies(depfile: Path) -> list[str]:
 BORDER = "/* #### Code section: filename_table ### */\n"
 BEGIN = """#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("Og")
+#pragma GCC optimize("O2")
 #endif
 """
 END = """#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
