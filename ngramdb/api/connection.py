@@ -265,7 +265,7 @@ class Connection(HasErrors):
             n-gram's value is text or token ids
         timeout : seconds of work, including reading the rows, after which a statement expires; 0 for no
             limit, None for the setting `timeout`
-        progress : called at most ten times a second with an object that has `fraction` (0 to 1, or None if
+        progress : called at most ten times per second with an object that has `fraction` (0 to 1, or None if
             unknown) and `elapsed` (seconds); its method `set` stops the statement
 
         Returns
@@ -550,7 +550,7 @@ class Connection(HasErrors):
         ----------
         name : the corpus, which is created if missing
         out : the folder of the parts that `ngramdb.build` has made, or several that have some each
-        progress : called at most ten times a second, as in `execute`
+        progress : called at most ten times per second, as in `execute`
 
         Raises
         ------

@@ -215,7 +215,7 @@ class RemoteConnection(HasErrors):
     ask = execute
 
     def asked(self, target: str, sent: Any = None) -> dict[str, Any]:
-        """The object that the server answers with. Raises NgramdbError."""
+        """Send a request and return the object of the answer. Raises NgramdbError."""
         body = None if sent is None else json.dumps(self._within_block(sent), default=_plain).encode()
         status, answered = self._sent(target, body)
         try:

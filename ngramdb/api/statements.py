@@ -140,7 +140,7 @@ def ask(
     with work:
         statements, placeholders = parsed(sql)
         if len(statements) != 1:
-            raise PlanError(f"one statement is asked at a time, and there are {len(statements)}")
+            raise PlanError(f"expected one statement, found {len(statements)}")
         _check_reads(statements[0], sql)
         result = _execute_one(
             database, statements[0], Parameters(placeholders, params, sql), sql, True, corpus

@@ -72,7 +72,7 @@ def build(
     shard : (i, n) or "i/n": the number of the part, from 0 on, and the number of parts
     tokenizer : as for `Connection.create_corpus`
     on_error : 'fail', or 'skip' to count documents and files that cannot be read, and continue
-    progress : called at most ten times a second with the progress of the load
+    progress : called at most ten times per second with the progress of the load
     settings : values for `Connection.settings`: `threads`, `memory_limit`, …
     options : `text`, `format`, `ids`, `metadata`, `separator`, `dtype`, `quotes` and `max_document_bytes`,
         as for `Corpus.load`
