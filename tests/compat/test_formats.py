@@ -78,13 +78,13 @@ def same(expected: Any, found: Any) -> bool:
     return type(expected) is type(found) and bool(expected == found)
 
 
-#: Parts of emoji at the ends of contexts: contexts end between letters now, and ended within an emoji before.
-EMOJI = "[\u200d\U0001f000-\U0001faff]+"
+#: Characters at the outer ends of contexts that earlier versions cut, or left out; now they are whole.
+CUT = "[^\x00-\x7f]+"
 
 
 def uncut(column: str, values: Any) -> Any:
-    """The values of a column, those of contexts without the parts of an emoji at their outer ends."""
-    cut = {"left": f"^{EMOJI}", "right": f"{EMOJI}$"}.get(column)
+    """Return the values of a column, those of contexts without the characters at their outer ends."""
+    cut = {"left": f"^{CUT}", "right": f"{CUT}$"}.get(column)
     return [re.sub(cut, "", value) for value in values] if cut else values
 
 
