@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` would take longer than all the rest of `import ngramdb`
@@ -43,14 +42,6 @@ class _LazyModule:
 def lazy_module(name: str) -> Any:
     """A stand-in for the module of that (absolute) name. Safe in threads, by Python's own import lock."""
     return _LazyModule(name)
-
-
-@cache
-def function_named(package: str, name: str) -> Callable[..., Any]:
-    """Return the function "module.function" of a package; the first call imports the module."""
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"{package}.{module}"), function)
-    return found
 
 
 def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -47,13 +47,14 @@ if TYPE_CHECKING:
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
-    from ngramdb.planner import binder, cautions, options, parameters
+    from ngramdb.planner import cautions, options, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
     from ngramdb.planner.source import Catalog
     from ngramdb.planner.source import Corpus as CorpusView
     from ngramdb.questions import (
+        binder,
         collocates,
         count,
         dispersion,
@@ -93,7 +94,7 @@ else:
     removals = lazy_module("ngramdb.api.removals")
     audit = lazy_module("ngramdb.engine.changes.audit")
     document_keys = lazy_module("ngramdb.engine.changes.document_keys")
-    binder = lazy_module("ngramdb.planner.binder")
+    binder = lazy_module("ngramdb.questions.binder")
     cautions = lazy_module("ngramdb.planner.cautions")
     changes = lazy_module("ngramdb.executor.statements.changes")
     contamination = lazy_module("ngramdb.api.verbs.contamination")

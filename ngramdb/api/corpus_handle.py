@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
-    from ngramdb.planner import binder as binders
     from ngramdb.planner import grams, parameters, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.binder import Binder
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
     from ngramdb.planner.source import IntArray
+    from ngramdb.questions import binder as binders
     from ngramdb.questions import python_warnings
     from ngramdb.questions.arguments import parsing, to_ast
+    from ngramdb.questions.binder import Binder
 else:
     sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
     parsing = lazy_module("ngramdb.questions.arguments.parsing")
-    binders = lazy_module("ngramdb.planner.binder")
+    binders = lazy_module("ngramdb.questions.binder")
     grams = lazy_module("ngramdb.planner.grams")
     plans = lazy_module("ngramdb.planner.plan")
     ast = lazy_module("ngramdb.language.ast")

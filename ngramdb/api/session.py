@@ -12,11 +12,10 @@ from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.errors import StorageError
-from ngramdb.executor.run import run
 from ngramdb.lazy import lazy_module
+from ngramdb.questions.plans import run
 
 if TYPE_CHECKING:
-    from ngramdb.api import explaining
     from ngramdb.api.verbs import corpora, exporting, loading
     from ngramdb.api.verbs import corpora as analyzing
     from ngramdb.api.verbs.loading import LoadReport
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Corpus
     from ngramdb.types import Docs
 else:
-    explaining = lazy_module("ngramdb.api.explaining")
     analyzing = lazy_module("ngramdb.api.verbs.corpora")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     loading = lazy_module("ngramdb.api.verbs.loading")
@@ -207,12 +205,7 @@ class DatabaseSession:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
     def run_export_rows(self, plan: ExportRows, /) -> Written:
-        question = plan.question
-        if isinstance(question, plans.ExplainPlan):
-            result = explaining.explain(question)
-        else:
-            result = run(question, self)
-        return exporting.export_rows(result, plan.path, plan.options.get("format"))
+        return exporting.export_rows(run(plan.question, self), plan.path, plan.options.get("format"))
 
     def run_export(self, plan: ExportDocuments, /) -> Written:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))

@@ -16,23 +16,21 @@ from ngramdb.api.error_positions import placed
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
-from ngramdb.executor.run import is_question, run
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
-from ngramdb.planner.planner import make_plan
 from ngramdb.questions.arguments.parsing import parsed
+from ngramdb.questions.binder import make_plan
+from ngramdb.questions.plans import is_question, run
 
 if TYPE_CHECKING:
-    from ngramdb.api import explaining
     from ngramdb.planner import cautions
     from ngramdb.questions import python_warnings
 else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
-    explaining = lazy_module("ngramdb.api.explaining")
 
 
 def _forget(error: NgramdbError, outer: BaseException | None) -> None:
@@ -171,9 +169,7 @@ def _check_reads(statement: ast.Statement, sql: str) -> None:
 
 
 def _reads(plan: plans.Plan) -> bool:
-    if isinstance(plan, plans.ExplainPlan):
-        return is_question(plan.plan)
-    return is_question(plan) or isinstance(plan, (plans.DescribeCorpus, plans.ShowTable))
+    return is_question(plan.asked) or isinstance(plan, (plans.DescribeCorpus, plans.ShowTable))
 
 
 def _execute_one(
@@ -219,13 +215,13 @@ def answer(database: Database, plan: plans.Plan, work: Interrupt) -> Result:
 
 def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     """Run a finished plan on its snapshot."""
-    asked = plan.plan if isinstance(plan, plans.ExplainPlan) else plan
+    asked = plan.asked
     said: Sequence[cautions.Caution] = ()
     # A plain count of a text without wildcards gets a note only if nothing matches: it takes microseconds.
     if asked.phrases and not (isinstance(asked, plans.CountGram) and not plans.has_wildcard(asked.gram.text)):
         # Before it runs: an interrupt here stops the statement before it changes anything.
         said = cautions.cautions_of(asked)
-    result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
+    result = run(plan, session)
     if asked.phrases and not said and _is_empty(result):
         said = cautions.cautions_of_nothing(asked)
     lacking = None if isinstance(asked, plans.CountGram) else cautions.caution_of_difference(asked)

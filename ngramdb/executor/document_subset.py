@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.executor.questions.documents import matching
-from ngramdb.lazy import function_named
 from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
 from ngramdb.planner.source import Corpus
 
@@ -23,18 +22,22 @@ if TYPE_CHECKING:
 NOTHING_MEETS = "no document meets the condition"
 
 
-def answer_among(plan: SliceQuestion, operator: Callable[[Any], Result], meter: PlanMeter | None) -> Result:
+def answer_among(
+    plan: SliceQuestion,
+    operator: Callable[[Any], Result],
+    direct: Callable[[Any, Any], Result | None] | None,
+    meter: PlanMeter | None,
+) -> Result:
     """What the operator answers about a corpus of the documents that meet the plan's condition.
 
     Cost: that of finding them, and, when these are asked about for the first time, some 100 ns for each of
-    their tokens or of the others', whichever are fewer; unless the plan's `direct` operator is faster.
+    their tokens or of the others', whichever are fewer; unless `direct` answers, which is given the plan and
+    the documents.
     """
     if plan.where is None or isinstance(plan.where, AllDocs):
         return operator(plan)
     found = matching(plan.corpus, plan.where, plan.costs, meter)
-    answered: Result | None = None
-    if plan.direct is not None:
-        answered = function_named("ngramdb.executor", plan.direct)(plan, found)
+    answered = None if direct is None else direct(plan, found)
     if answered is None:
         part = plan.corpus.sliced([docs.numbers() for _, docs in found], plan.where.label())
         answered = operator(changed(plan, corpus=part, where=None))

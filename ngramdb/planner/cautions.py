@@ -26,17 +26,14 @@ from ngramdb.errors import (
 from ngramdb.planner import string_to_ids, wildcards
 from ngramdb.planner.names import near_value
 from ngramdb.planner.plan import (
-    CopyDocuments,
     CountDocuments,
-    DeleteDocuments,
     Documents,
     Doubt,
-    ExportDocuments,
-    ExportRows,
     FieldText,
     Gram,
     GroupedCount,
     Noted,
+    Outer,
     Phrase,
     Plan,
     gives_words,
@@ -68,8 +65,7 @@ class Caution(NamedTuple):
 
 def cautions_of(plan: Plan) -> list[Caution]:
     """What is to be said of a plan's phrases, each thing once."""
-    acts = isinstance(plan, (CopyDocuments, DeleteDocuments, ExportDocuments))
-    return list(dict.fromkeys(_cautions(plan.phrases, acts)))
+    return list(dict.fromkeys(_cautions(plan.phrases, plan.carries_documents)))
 
 
 def cautions_of_nothing(plan: Plan) -> list[Caution]:
@@ -88,10 +84,8 @@ def cautions_of_removed(phrases: Iterable[Noted]) -> list[Caution]:
 def caution_of_difference(plan: Plan) -> Caution | None:
     """What is to be said of documents of a difference of corpora that is none: counts are refused there."""
     if not isinstance(plan, _OF_DOCUMENTS):
-        if isinstance(plan, ExportRows):
-            plan = plan.question
-        elif isinstance(plan, ExportDocuments):
-            plan = plan.documents
+        if isinstance(plan, Outer):
+            plan = plan.inner
         if not isinstance(plan, _OF_DOCUMENTS):
             return None
     lacking = plan.corpus.lacking()

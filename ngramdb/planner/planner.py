@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
-from ngramdb.planner.binder import Binder
-from ngramdb.planner.parameters import Parameters
-from ngramdb.planner.source import Catalog
 
 # An import in a function that is called a million times takes half a microsecond each time.
 if TYPE_CHECKING:
@@ -18,7 +13,6 @@ if TYPE_CHECKING:
     from ngramdb.planner.physical import estimating
     from ngramdb.planner.plan import plain
 else:
-    estimating = lazy_module("ngramdb.planner.physical.estimating")
     physical = lazy_module("ngramdb.planner.physical")
     plain = lazy_module("ngramdb.planner.plan.plain")
     rules = lazy_module("ngramdb.planner.rules")
@@ -57,25 +51,14 @@ def _optimized(
         if plain.is_settled(logical.where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
         in_kernel = True
-    elif isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
-        inner, fired = optimize(logical.documents, disabled, estimated)
-        assert isinstance(inner, plan.Documents)
-        return replace(logical, documents=inner), fired
-    elif isinstance(logical, plan.ExportRows):
-        if isinstance(logical.question, plan.ExplainPlan):
-            return replace(logical, question=_explained(logical.question, disabled)), ()
-        inner, fired = optimize(logical.question, disabled, estimated)
-        return replace(logical, question=inner), fired
+    elif isinstance(logical, plan.Outer):
+        inner, fired = optimize(logical.inner, disabled, estimated or logical.is_shown)
+        return logical.with_inner(inner, fired), () if logical.is_shown else fired
 
     rewritten, fired = rules.rewrite(logical, disabled)
     if in_kernel:
         return _for_kernel(rewritten, disabled), fired
     return physical.choose(rewritten, disabled, estimated), fired
-
-
-def _explained(logical: plan.ExplainPlan, disabled: frozenset[str]) -> plan.ExplainPlan:
-    inner, fired = optimize(logical.plan, disabled)
-    return plan.ExplainPlan(inner, logical.analyze, fired)
 
 
 def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
@@ -86,32 +69,3 @@ def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
     if where is None:
         return physical.choose(rewritten, disabled, estimated=False)
     return plan.changed(rewritten, where=where, costs=estimating.costs_of(disabled))
-
-
-def make_plan(
-    statement: ast.Statement,
-    catalog: Catalog,
-    parameters: Parameters | None = None,
-    text: str | None = None,
-    estimated: bool = True,
-) -> plan.Plan:
-    """The plan of a statement.
-
-    Parameters
-    ----------
-    statement : syntax tree
-    catalog : what its names are bound to
-    parameters : values of its placeholders
-    text : the statement as it was written, for messages
-    estimated : whether the plan may be shown, and not only run; that of EXPLAIN may always
-
-    Raises
-    ------
-    BindError, PlanError
-        A name that does not exist, a value that is missing or wrong; with the place in `text`.
-    """
-    binder = Binder(catalog, parameters, text)
-    if isinstance(statement, ast.Explain):
-        explained = plan.ExplainPlan(binder.bind(statement.statement), statement.analyze)
-        return _explained(explained, catalog.disabled_rules())
-    return optimize(binder.bind(statement), catalog.disabled_rules(), estimated)[0]

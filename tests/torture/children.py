@@ -28,7 +28,7 @@ MODULES = (
         "ngramdb.api.verbs.loading",
         "ngramdb.api.verbs.exporting",
         "ngramdb.segments.merging",
-        "ngramdb.executor.run",
+        "ngramdb.questions.plans",
     ),
 )
 # What a child says when it ends with an exception.

@@ -122,13 +122,6 @@ LEAVES = frozenset(
     }
 )
 
-# Arguments of a plan's class: who imports what they name, and from which package.
-REGISTERED = {
-    "binders": ("planner.binder", "planner.binding"),
-    "operator": ("executor.run", "executor"),
-    "action": ("executor.run", "executor"),
-}
-
 MODULE_NAME = re.compile(rf"{PACKAGE}(?:\.\w+)+")
 
 
@@ -185,18 +178,6 @@ class Walk(ast.NodeVisitor):
         for name in node.names:
             inner = f"{node.module}.{name.name}"
             self._add(node, inner if inner in modules() else node.module)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """What a plan registers: `planner.binder` imports the binders, `executor.run` the rest."""
-        for keyword in node.keywords:
-            if keyword.arg not in REGISTERED:
-                continue
-            importer, room = REGISTERED[keyword.arg]
-            names = [item.value for item in ast.walk(keyword.value) if isinstance(item, ast.Constant)]
-            for name in names[len(names) // 2 :] if keyword.arg == "binders" else names:
-                target = f"{PACKAGE}.{room}.{str(name).partition('.')[0]}"
-                self.found.append(Import(f"{PACKAGE}.{importer}", node.lineno, target, in_string=True))
-        self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value
@@ -393,12 +374,12 @@ class Verbs(Asking):
         ("ngramdb.api.corpus", "ngramdb.cli.commands.load", False),
         ("ngramdb.api.corpus", "ngramdb.questions", True),
         ("ngramdb.questions.count", "ngramdb.api.corpus", False),
-        ("ngramdb.executor.run", "ngramdb.questions", False),
-        ("ngramdb.planner.binder", "ngramdb.language.ast", True),
-        ("ngramdb.planner.binder", "ngramdb.language.parser", False),
-        ("ngramdb.planner.binder", "ngramdb.executor.results.result", False),
-        ("ngramdb.executor.run", "ngramdb.planner.plan", True),
-        ("ngramdb.executor.run", "ngramdb.planner.binder", False),
+        ("ngramdb.executor.results.result", "ngramdb.questions", False),
+        ("ngramdb.planner.planner", "ngramdb.language.ast", True),
+        ("ngramdb.planner.planner", "ngramdb.language.parser", False),
+        ("ngramdb.planner.planner", "ngramdb.executor.results.result", False),
+        ("ngramdb.executor.session", "ngramdb.planner.plan", True),
+        ("ngramdb.executor.session", "ngramdb.planner.planner", False),
         ("ngramdb.engine.storage.store", "ngramdb.api.connection", False),
         ("ngramdb.engine.storage.store", "ngramdb", False),
         ("ngramdb.segments.text", "ngramdb.tokenizers.base", False),

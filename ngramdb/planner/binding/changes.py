@@ -71,10 +71,6 @@ def alter(scope: Scope, node: ast.Alter) -> plan.Plan:
 
 def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
     """Bind COPY … TO."""
-    if isinstance(node.question, ast.Explain):
-        explained = plan.ExplainPlan(scope.bind(node.question.statement), node.question.analyze)
-        path = scope.path(node.path, "the path after TO")
-        return plan.ExportRows(explained, path, scope.options(node.options, EXPORT_OPTIONS))
     question = scope.bind(node.question)
     path = scope.path(node.path, "the path after TO")
     options = scope.options(node.options, EXPORT_OPTIONS)

@@ -11,7 +11,7 @@ from .actions import Load as Load
 from .actions import ShowTable as ShowTable
 from .actions import UseCorpus as UseCorpus
 from .base import Constant as Constant
-from .base import ExplainPlan as ExplainPlan
+from .base import Outer as Outer
 from .base import Plan as Plan
 from .base import Question as Question
 from .base import SliceQuestion as SliceQuestion

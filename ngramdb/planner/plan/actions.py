@@ -13,7 +13,7 @@ ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")
 
 
 @dataclass(frozen=True)
-class CreateCorpus(Plan, action="statements.actions.create", binders={"CreateCorpus": "data.create"}):
+class CreateCorpus(Plan):
     """CREATE CORPUS."""
 
     name: str
@@ -30,7 +30,7 @@ class CreateCorpus(Plan, action="statements.actions.create", binders={"CreateCor
 
 
 @dataclass(frozen=True)
-class DropCorpus(Plan, action="statements.actions.drop", binders={"DropCorpus": "data.drop"}):
+class DropCorpus(Plan):
     """DROP CORPUS."""
 
     name: str
@@ -41,7 +41,7 @@ class DropCorpus(Plan, action="statements.actions.drop", binders={"DropCorpus": 
 
 
 @dataclass(frozen=True)
-class Load(Plan, action="statements.actions.load", binders={"CopyFrom": "data.copy_from"}):
+class Load(Plan):
     """COPY … FROM and `Corpus.load`. `options` are those of `LOAD_OPTIONS`."""
 
     name: str
@@ -58,7 +58,7 @@ class Load(Plan, action="statements.actions.load", binders={"CopyFrom": "data.co
 
 
 @dataclass(frozen=True)
-class AttachIndex(Plan, action="statements.actions.attach", binders={"Attach": "data.attach"}):
+class AttachIndex(Plan):
     """ATTACH. `options` are those of `ATTACH_OPTIONS`."""
 
     path: str
@@ -73,7 +73,7 @@ class AttachIndex(Plan, action="statements.actions.attach", binders={"Attach": "
 
 
 @dataclass(frozen=True)
-class DetachIndex(Plan, action="statements.actions.detach", binders={"Detach": "data.detach"}):
+class DetachIndex(Plan):
     """DETACH."""
 
     name: str
@@ -83,7 +83,7 @@ class DetachIndex(Plan, action="statements.actions.detach", binders={"Detach": "
 
 
 @dataclass(frozen=True)
-class UseCorpus(Plan, action="statements.actions.use", binders={"Use": "data.use"}):
+class UseCorpus(Plan):
     """USE: the session's current corpus."""
 
     name: str
@@ -93,7 +93,7 @@ class UseCorpus(Plan, action="statements.actions.use", binders={"Use": "data.use
 
 
 @dataclass(frozen=True)
-class DescribeCorpus(Question, action="statements.tables.describe", binders={"Describe": "data.describe"}):
+class DescribeCorpus(Question):
     """DESCRIBE: the properties of a corpus."""
 
     def label(self) -> str:
@@ -101,7 +101,7 @@ class DescribeCorpus(Question, action="statements.tables.describe", binders={"De
 
 
 @dataclass(frozen=True)
-class AnalyzeCorpus(Plan, action="statements.actions.analyze", binders={"Analyze": "data.analyze"}):
+class AnalyzeCorpus(Plan):
     """ANALYZE: the statistics of Kneser-Ney models, kept with the corpus.
 
     order : the greatest length of n-grams that is counted; None: what suits the tokenizer
@@ -115,7 +115,7 @@ class AnalyzeCorpus(Plan, action="statements.actions.analyze", binders={"Analyze
 
 
 @dataclass(frozen=True)
-class ShowTable(Plan, action="statements.tables.show", binders={"Show": "data.show"}):
+class ShowTable(Plan):
     """SHOW corpora, segments, versions or settings; `name` limits it to one corpus."""
 
     what: str
@@ -126,7 +126,7 @@ class ShowTable(Plan, action="statements.tables.show", binders={"Show": "data.sh
 
 
 @dataclass(frozen=True)
-class CheckCorpora(Plan, action="statements.tables.check", binders={"Check": "data.check"}):
+class CheckCorpora(Plan):
     """CHECK: the problems of corpora, one per row."""
 
     names: tuple[str, ...]
@@ -136,11 +136,7 @@ class CheckCorpora(Plan, action="statements.tables.check", binders={"Check": "da
 
 
 @dataclass(frozen=True)
-class ChangeSetting(
-    Plan,
-    action="statements.actions.change_setting",
-    binders={"SetSetting": "data.set_setting", "ResetSetting": "data.reset_setting"},
-):
+class ChangeSetting(Plan):
     """SET; `value` None with `reset` puts the default back."""
 
     name: str

@@ -15,9 +15,6 @@ from ngramdb.planner.source import Corpus
 if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Costs
 
-# The binder of each statement by its class in `language.ast`: "module.function" in `planner.binding`.
-BINDERS: dict[str, str] = {}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -26,29 +23,12 @@ class Plan:
     `phrases` are texts in it whose tokens may differ from those of the same text inside a document, and
     conditions in it that hold of nothing.
 
-    A class registers what belongs to it by the arguments of its definition, all of them names, so that
-    nothing is imported before it is needed:
-
-    operator : "folder.module.function" in `executor` that answers it from the corpus alone, given the plan,
-        and a `PlanMeter` if the plan has a `tree`
-    action : "folder.module.function" in `executor` that runs it, given the plan and the session
-    binders : the statements that become such a plan, by their classes in `language.ast`, each with its
-        binder, "module.function" in `planner.binding`. One that may become one of several plans stands once
+    `carries_documents` is True if the statement removes documents or copies them elsewhere.
     """
 
-    operator: ClassVar[str | None] = None
-    action: ClassVar[str | None] = None
+    carries_documents: ClassVar[bool] = False
 
     phrases: tuple[Noted, ...] = field(default=(), compare=False, repr=False, kw_only=True)
-
-    def __init_subclass__(
-        cls,
-        operator: str | None = None,
-        action: str | None = None,
-        binders: Mapping[str, str] | None = None,
-    ) -> None:
-        cls.operator, cls.action = operator, action
-        BINDERS.update(binders or {})
 
     @abstractmethod
     def label(self) -> str:
@@ -61,6 +41,11 @@ class Plan:
     def where_clause(self) -> DocExpr | None:
         """The document expression of a question about documents."""
         return None
+
+    @property
+    def asked(self) -> Plan:
+        """The plan that warnings are about: this one, or the one that EXPLAIN shows."""
+        return self
 
     def tree(self) -> Node | None:
         """What rules and choices work on: the documents or occurrences that are asked about."""
@@ -91,18 +76,11 @@ class SliceQuestion(Question):
     """A question that may be asked of some documents only, as if there were no others.
 
     Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
-    (`executor.document_subset`). One that can do without such a corpus names a second operator, `direct`,
-    which is given the plan as it is and the documents, and may decline by returning None.
+    (`executor.document_subset`).
     """
-
-    direct: ClassVar[str | None] = None
 
     where: DocExpr | None = field(default=None, kw_only=True)
     costs: Costs | None = field(default=None, compare=False, kw_only=True)
-
-    def __init_subclass__(cls, direct: str | None = None, **registered: Any) -> None:
-        super().__init_subclass__(**registered)
-        cls.direct = direct
 
     def where_clause(self) -> DocExpr | None:
         return self.where
@@ -122,13 +100,19 @@ class Constant(Question):
         return f"constant, {n} row{'' if n == 1 else 's'} ({self.reason})"
 
 
-@dataclass(frozen=True)
-class ExplainPlan(Plan):
-    """EXPLAIN of a finished plan; `fired` are the rules that changed it, in order."""
+class Outer(Plan):
+    """A plan that uses the answer of another one, `inner`, which is planned on its own.
 
-    plan: Plan
-    analyze: bool = False
-    fired: tuple[str, ...] = ()
+    `is_shown` is True if the inner plan is printed, so that its estimates are needed.
+    """
 
-    def label(self) -> str:
-        return "explain analyze" if self.analyze else "explain"
+    is_shown: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def inner(self) -> Plan:
+        """The other plan."""
+
+    @abstractmethod
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        """Return the same plan around another; `fired` are the rules that changed it, in order."""

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.base import Outer, Plan, Question
 from ngramdb.planner.plan.estimates import Costs
 from ngramdb.planner.plan.field_keys import FieldKey
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
@@ -34,12 +34,14 @@ BindCondition = Callable[[Catalog, Corpus], DocExpr]
 
 
 @dataclass(frozen=True)
-class DeleteDocuments(Question, action="statements.changes.delete", binders={"Delete": "changes.delete"}):
+class DeleteDocuments(Question):
     """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN.
 
     What is removed is what `condition` gives on the version that is succeeded. `statement` is for the audit
     record.
     """
+
+    carries_documents = True
 
     where: DocExpr
     returning: tuple[FieldKey, ...]
@@ -55,7 +57,7 @@ class DeleteDocuments(Question, action="statements.changes.delete", binders={"De
 
 
 @dataclass(frozen=True)
-class RestoreCorpus(Plan, action="statements.changes.restore", binders={"Restore": "changes.restore"}):
+class RestoreCorpus(Plan):
     """RESTORE CORPUS: an earlier version becomes the current one."""
 
     name: str
@@ -66,7 +68,7 @@ class RestoreCorpus(Plan, action="statements.changes.restore", binders={"Restore
 
 
 @dataclass(frozen=True)
-class KeepVersion(Plan, action="statements.changes.keep", binders={"KeepVersion": "changes.keep"}):
+class KeepVersion(Plan):
     """KEEP VERSION: a version is kept under a name; None stands for the newest one."""
 
     name: str
@@ -78,9 +80,7 @@ class KeepVersion(Plan, action="statements.changes.keep", binders={"KeepVersion"
 
 
 @dataclass(frozen=True)
-class DropVersion(
-    Plan, action="statements.changes.drop_version", binders={"DropVersion": "changes.drop_version"}
-):
+class DropVersion(Plan):
     """DROP VERSION: a version is no longer kept under its name."""
 
     name: str
@@ -90,7 +90,7 @@ class DropVersion(
 
 
 @dataclass(frozen=True)
-class CompactCorpora(Plan, action="statements.changes.compact", binders={"Compact": "changes.compact"}):
+class CompactCorpora(Plan):
     """COMPACT: segments are merged, removed documents dropped. `outlook` tells what will be of a corpus."""
 
     names: tuple[str, ...]
@@ -106,7 +106,7 @@ class CompactCorpora(Plan, action="statements.changes.compact", binders={"Compac
 
 
 @dataclass(frozen=True)
-class AlterCorpus(Plan, action="statements.changes.alter", binders={"Alter": "changes.alter"}):
+class AlterCorpus(Plan):
     """ALTER CORPUS name ADD (`sign` 1) or SUBTRACT (-1) CORPUS other, as of `version` where one is given."""
 
     name: str
@@ -121,10 +121,18 @@ class AlterCorpus(Plan, action="statements.changes.alter", binders={"Alter": "ch
         return f"{verb} corpus {self.other}{at} {link} {self.name}"
 
 
-class OfDocuments(Plan):
+class OfDocuments(Outer):
     """What carries the documents of a DOCS elsewhere: what is chosen of these, is chosen there."""
 
     documents: Documents
+    carries_documents = True
+
+    @property
+    def inner(self) -> Plan:
+        return self.documents
+
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        return changed(self, documents=inner)
 
     def details(self) -> tuple[str, ...]:
         return self.documents.details()
@@ -137,7 +145,7 @@ class OfDocuments(Plan):
 
 
 @dataclass(frozen=True)
-class ExportDocuments(OfDocuments, action="statements.changes.export", binders={"CopyTo": "changes.export"}):
+class ExportDocuments(OfDocuments):
     """COPY (DOCS …) TO. `options` are those of `EXPORT_OPTIONS`."""
 
     documents: Documents
@@ -149,7 +157,7 @@ class ExportDocuments(OfDocuments, action="statements.changes.export", binders={
 
 
 @dataclass(frozen=True)
-class CopyDocuments(OfDocuments, action="statements.changes.copy_documents"):
+class CopyDocuments(OfDocuments):
     """CREATE CORPUS … AS (DOCS …): a corpus of its own with these documents."""
 
     name: str
@@ -161,7 +169,7 @@ class CopyDocuments(OfDocuments, action="statements.changes.copy_documents"):
 
 
 @dataclass(frozen=True)
-class ExportRows(Plan, action="statements.changes.export_rows"):
+class ExportRows(Outer):
     """COPY of the rows of any question TO a file. `options` are those of `EXPORT_OPTIONS`."""
 
     question: Plan
@@ -170,6 +178,13 @@ class ExportRows(Plan, action="statements.changes.export_rows"):
 
     def label(self) -> str:
         return f"write {self.question.label()} to {self.path}"
+
+    @property
+    def inner(self) -> Plan:
+        return self.question
+
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        return changed(self, question=inner)
 
     def details(self) -> tuple[str, ...]:
         return self.question.details()

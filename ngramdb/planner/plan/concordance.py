@@ -47,7 +47,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Concordance(Question, operator="kwic.concordance.concordance", binders={"Kwic": "concordance.kwic"}):
+class Concordance(Question):
     """KWIC: the occurrences of a pattern with up to `window` tokens on either side; None: their sentences.
 
     Those of an expression are `what`, with the documents that they are in; `pattern` is then the one that all
@@ -105,7 +105,7 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
 
 
 @dataclass(frozen=True)
-class NgramList(Question, operator="questions.ngrams.ngrams", binders={"Ngrams": "concordance.ngrams"}):
+class NgramList(Question):
     """NGRAMS: all n-grams of one length, the most frequent first."""
 
     n: int
@@ -122,7 +122,7 @@ class NgramList(Question, operator="questions.ngrams.ngrams", binders={"Ngrams":
 
 
 @dataclass(frozen=True)
-class Tracing(SliceQuestion, operator="questions.trace.trace", binders={"Trace": "concordance.trace"}):
+class Tracing(SliceQuestion):
     """TRACE: the maximal spans of a text, of at least `min_length` tokens, that stand in the corpus.
 
     `n_documents` is how many documents are named for each, None for all. With `returning` each of them is a

@@ -11,9 +11,7 @@ GENERATION_COLUMNS = ("rank", "text", "logprob")
 
 
 @dataclass(frozen=True)
-class Generation(
-    SliceQuestion, operator="questions.generating.generate", binders={"Generate": "generation.generate"}
-):
+class Generation(SliceQuestion):
     """GENERATE. `method` is 'greedy', 'sample' or 'beam'; what does not belong to it is None."""
 
     context: Gram

@@ -27,9 +27,7 @@ DISPERSION_COLUMNS = ("count", "range", "parts", "dp", "dp_norm", "dkl", "arf")
 
 
 @dataclass(frozen=True)
-class Collocation(
-    Question, operator="lexical.collocates.collocates", binders={"Collocates": "lexical.collocates"}
-):
+class Collocation(Question):
     """COLLOCATES: tokens up to `left` before and `right` after occurrences, by a measure of association.
 
     `in_sentence`: only those of an occurrence's sentence.
@@ -64,7 +62,7 @@ class Collocation(
 
 
 @dataclass(frozen=True)
-class Keyness(Question, operator="lexical.keywords.keywords", binders={"Keywords": "lexical.keywords"}):
+class Keyness(Question):
     """KEYWORDS: the n-grams of some documents that are more frequent than in others, by a measure.
 
     `smoothing` is what the measure `simple` adds.
@@ -93,7 +91,7 @@ class Keyness(Question, operator="lexical.keywords.keywords", binders={"Keywords
 
 
 @dataclass(frozen=True)
-class NgramSelection(Question, operator="lexical.ngrams.selected_ngrams"):
+class NgramSelection(Question):
     """NGRAMS of several lengths, or those that meet conditions, of one case, or with their documents."""
 
     shortest: int
@@ -130,9 +128,7 @@ class NgramSelection(Question, operator="lexical.ngrams.selected_ngrams"):
 
 
 @dataclass(frozen=True)
-class Spread(
-    Question, operator="lexical.dispersion.dispersion", binders={"Dispersion": "lexical.dispersion"}
-):
+class Spread(Question):
     """DISPERSION: how evenly occurrences are spread over documents, or over a field's values (`key`)."""
 
     what: InPart

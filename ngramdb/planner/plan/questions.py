@@ -37,7 +37,7 @@ SCORE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class CountGram(Question, operator="questions.counting.count", binders={"Count": "counting.count"}):
+class CountGram(Question):
     """COUNT of one n-gram in all documents."""
 
     gram: Gram
@@ -48,7 +48,7 @@ class CountGram(Question, operator="questions.counting.count", binders={"Count":
 
 
 @dataclass(frozen=True)
-class CountOccurrences(Question, operator="questions.counting.count_occurrences"):
+class CountOccurrences(Question):
     """COUNT of an expression."""
 
     what: Occurring
@@ -66,7 +66,7 @@ class CountOccurrences(Question, operator="questions.counting.count_occurrences"
 
 
 @dataclass(frozen=True)
-class GroupedCount(Question, operator="questions.grouping.grouped_count"):
+class GroupedCount(Question):
     """COUNT … GROUP BY: occurrences, or documents, for each combination of the fields' values.
 
     `order` has places of columns, the last one being the count, each with whether it descends.
@@ -99,7 +99,7 @@ def _ordered(columns: list[str], order: tuple[tuple[int, bool], ...], top: int |
 
 
 @dataclass(frozen=True)
-class CountTable(Question, operator="questions.count_table.count_table"):
+class CountTable(Question):
     """COUNT of several n-grams, PER MILLION, or by the text beside occurrences.
 
     `names` are those of the operands of `what`, as the column `ngram` has them; one alone has no column.
@@ -145,9 +145,7 @@ class CountTable(Question, operator="questions.count_table.count_table"):
 
 
 @dataclass(frozen=True)
-class CountDocuments(
-    Question, operator="questions.documents.count_documents", binders={"CountDocs": "counting.count_docs"}
-):
+class CountDocuments(Question):
     """COUNT DOCS."""
 
     where: DocExpr
@@ -161,7 +159,7 @@ class CountDocuments(
 
 
 @dataclass(frozen=True)
-class Documents(Question, operator="questions.documents.documents", binders={"Docs": "questions.docs"}):
+class Documents(Question):
     """DOCS."""
 
     where: DocExpr
@@ -193,9 +191,7 @@ class Documents(Question, operator="questions.documents.documents", binders={"Do
 
 
 @dataclass(frozen=True)
-class Probability(
-    SliceQuestion, operator="questions.probability.probability", binders={"Prob": "questions.prob"}
-):
+class Probability(SliceQuestion):
     """PROB."""
 
     continuation: Gram
@@ -207,12 +203,7 @@ class Probability(
 
 
 @dataclass(frozen=True)
-class Distribution(
-    SliceQuestion,
-    operator="questions.distribution.distribution",
-    binders={"Dist": "questions.dist"},
-    direct="questions.distribution.distribution_among",
-):
+class Distribution(SliceQuestion):
     """DIST."""
 
     context: Gram
@@ -225,9 +216,7 @@ class Distribution(
 
 
 @dataclass(frozen=True)
-class DistributionBefore(
-    Question, operator="questions.distribution.before", binders={"DistBefore": "questions.dist_before"}
-):
+class DistributionBefore(Question):
     """DIST BEFORE."""
 
     gram: Gram
@@ -244,7 +233,7 @@ class DistributionBefore(
 
 
 @dataclass(frozen=True)
-class Scoring(SliceQuestion, operator="questions.scoring.score", binders={"Score": "questions.score"}):
+class Scoring(SliceQuestion):
     """SCORE. `unit`: the text is a document, or is cut into sentences; each is between `<s>` and `</s>`."""
 
     gram: Gram

@@ -13,10 +13,10 @@ from ngramdb.registries import MODELS
 
 if TYPE_CHECKING:
     from ngramdb.language import parser
-    from ngramdb.planner import binder
+    from ngramdb.planner.binding import scope
 else:
     parser = lazy_module("ngramdb.language.parser")
-    binder = lazy_module("ngramdb.planner.binder")
+    scope = lazy_module("ngramdb.planner.binding.scope")
 
 
 def as_model(model: Any) -> ModelSpec:
@@ -44,7 +44,7 @@ def _parsed(text: str) -> ModelSpec:
     kind = text.lower()
     if kind in MODELS:  # reading the grammar takes a tenth of a second
         return ModelSpec(kind)
-    return binder.Binder(_NO_CATALOG, None, text).model(parser.parse_model(text))
+    return scope.Scope(_NO_CATALOG, None, text).model(parser.parse_model(text))
 
 
 class _NoCatalog:

@@ -9,9 +9,9 @@ from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.questions.document_columns import Fields, value_at
-from ngramdb.executor.run import answer, is_question
 from ngramdb.language.parser import parse_statement
-from ngramdb.planner.planner import make_plan
+from ngramdb.questions.binder import make_plan
+from ngramdb.questions.plans import answer, is_question
 
 CORPUS = ReferenceCorpus.of(["a b a b", "a b c", ""], ["b a"], ["c"])
 

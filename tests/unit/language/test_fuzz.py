@@ -334,7 +334,7 @@ statements = explainable | st.one_of(
 
 
 def test_every_kind_of_statement_is_drawn() -> None:
-    assert set(shapes) == set(STATEMENTS)
+    assert set(shapes) == set(STATEMENTS) - {ast.Explain}
 
 
 @pytest.mark.parametrize("kind", shapes)

@@ -11,8 +11,8 @@ from ngramdb.formats import READ
 from ngramdb.language.parser import parse, parse_statement
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
-from ngramdb.planner.binder import Binder
 from ngramdb.planner.parameters import Parameters
+from ngramdb.questions.binder import Binder
 
 WIKI = ReferenceCorpus.of(["a b"], name="wiki")
 BOOKS = ReferenceCorpus.of(["c"], name="books")

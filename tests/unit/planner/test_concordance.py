@@ -8,9 +8,9 @@ from support.reference import ReferenceCatalog, ReferenceCorpus
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner import plan
-from ngramdb.planner.binder import Binder
 from ngramdb.planner.binding.concordance import default_window
 from ngramdb.planner.parameters import Parameters
+from ngramdb.questions.binder import Binder
 
 LETTERS = ReferenceCorpus.of(["a b a", "b"])
 

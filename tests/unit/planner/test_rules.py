@@ -7,7 +7,6 @@ import pytest
 from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.language.parser import parse_statement
-from ngramdb.planner.binder import Binder
 from ngramdb.planner.physical import CHOICES
 from ngramdb.planner.plan import (
     Constant,
@@ -20,6 +19,7 @@ from ngramdb.planner.plan import (
 )
 from ngramdb.planner.planner import rule_names
 from ngramdb.planner.rules import RULES, rewrite
+from ngramdb.questions.binder import Binder
 
 CORPUS = ReferenceCorpus.of(["a b c", "b c d", "a"], ["e f"])
 

@@ -1,4 +1,4 @@
-"""A plan as lines of text: a tree with estimates, and what was measured when the plan was run.
+"""EXPLAIN: a plan as lines of text, with estimates and, if it was run, with measurements.
 
 ```
 documents (doc_id ascending, limit 10)
@@ -12,9 +12,20 @@ documents (doc_id ascending, limit 10)
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from ngramdb.planner.plan import Actual, ExplainPlan, Node, Occurring
+from ngramdb.errors import PlanError
+from ngramdb.executor.results.result import Result
+from ngramdb.executor.session import Session
+from ngramdb.language import ast
+from ngramdb.late_dataclasses import dataclass
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, changed
+from ngramdb.planner.plan_meter import PlanMeter
+from ngramdb.questions.plans import Action, answer, is_question
+
+COLUMNS = ("plan",)
 
 # Estimates start in this column, or two blanks after a longer label.
 NOTE_COLUMN = 44
@@ -23,8 +34,62 @@ NOTE_COLUMN = 44
 SHOWN_DETAILS = 20
 
 
+def bind(scope: Scope, node: ast.Explain) -> Plan:
+    """Bind EXPLAIN."""
+    return Explanation(scope.bind(node.statement), node.analyze)
+
+
+@dataclass(frozen=True)
+class Explanation(Outer, Action):
+    """EXPLAIN of a finished plan; `fired` are the rules that changed it, in order."""
+
+    plan: Plan
+    analyze: bool = False
+    fired: tuple[str, ...] = ()
+
+    is_shown = True
+
+    def label(self) -> str:
+        return "explain analyze" if self.analyze else "explain"
+
+    @property
+    def asked(self) -> Plan:
+        return self.plan
+
+    @property
+    def inner(self) -> Plan:
+        return self.plan
+
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        return changed(self, plan=inner, fired=fired)
+
+    def act(self, session: Session) -> Result:
+        """Return the plan's lines; with ANALYZE the question is answered, its rows counted and thrown away.
+
+        Raises
+        ------
+        PlanError
+            ANALYZE of a statement that changes something: explaining must not do it.
+        """
+        if not self.analyze:
+            return Result.of_rows(COLUMNS, [(line,) for line in explain_lines(self)])
+        if not is_question(self.plan):
+            raise PlanError(
+                "EXPLAIN ANALYZE runs its statement and so takes questions only; EXPLAIN alone shows this "
+                "plan"
+            )
+        meter = PlanMeter()
+        started = time.perf_counter()
+        result = answer(self.plan, meter)
+        n_rows = sum(map(len, result.batches()))
+        seconds = time.perf_counter() - started
+        total = f"actual {n_rows:,} row{'' if n_rows == 1 else 's'}, {seconds * 1e3:.3f} ms"
+        lines = explain_lines(self, meter.actual, total)
+        return Result.of_rows(COLUMNS, [(line,) for line in lines], n_rows=n_rows, seconds=seconds)
+
+
 def explain_lines(
-    explain: ExplainPlan, actual: Mapping[int, Actual] | None = None, total: str = ""
+    explain: Explanation, actual: Mapping[int, Actual] | None = None, total: str = ""
 ) -> list[str]:
     """The lines that EXPLAIN prints.
 

@@ -1,0 +1,133 @@
+"""The binder: a syntax tree, a catalog and parameters become a plan.
+
+Names are looked up, n-grams are tokenized with the tokenizer of their corpus, placeholders are replaced by
+their values, and numbers are checked. A statement that cannot be bound raises BindError or PlanError with its
+place in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
+from ngramdb.planner import plan
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.parameters import Parameters
+from ngramdb.planner.planner import optimize
+from ngramdb.planner.source import Catalog, Corpus
+
+# A statement imports the module of its own binder only.
+if TYPE_CHECKING:
+    from ngramdb.planner.binding import changes, concordance, conditions, counting, data, generation, lexical
+    from ngramdb.planner.binding import questions as documents
+    from ngramdb.questions import explain
+else:
+    changes = lazy_module("ngramdb.planner.binding.changes")
+    concordance = lazy_module("ngramdb.planner.binding.concordance")
+    conditions = lazy_module("ngramdb.planner.binding.conditions")
+    counting = lazy_module("ngramdb.planner.binding.counting")
+    data = lazy_module("ngramdb.planner.binding.data")
+    documents = lazy_module("ngramdb.planner.binding.questions")
+    generation = lazy_module("ngramdb.planner.binding.generation")
+    lexical = lazy_module("ngramdb.planner.binding.lexical")
+    explain = lazy_module("ngramdb.questions.explain")
+
+Bind = Callable[[Scope, Any], plan.Plan]
+
+# The function that binds each kind of statement, by its class in `language.ast`.
+BINDERS: dict[str, Callable[[], Bind]] = {
+    "Alter": lambda: changes.alter,
+    "Analyze": lambda: data.analyze,
+    "Attach": lambda: data.attach,
+    "Check": lambda: data.check,
+    "Collocates": lambda: lexical.collocates,
+    "Compact": lambda: changes.compact,
+    "CopyFrom": lambda: data.copy_from,
+    "CopyTo": lambda: changes.export,
+    "Count": lambda: counting.count,
+    "CountDocs": lambda: counting.count_docs,
+    "CreateCorpus": lambda: data.create,
+    "Delete": lambda: changes.delete,
+    "Describe": lambda: data.describe,
+    "Detach": lambda: data.detach,
+    "Dispersion": lambda: lexical.dispersion,
+    "Dist": lambda: documents.dist,
+    "DistBefore": lambda: documents.dist_before,
+    "Docs": lambda: documents.docs,
+    "DropCorpus": lambda: data.drop,
+    "DropVersion": lambda: changes.drop_version,
+    "Explain": lambda: explain.bind,
+    "Generate": lambda: generation.generate,
+    "KeepVersion": lambda: changes.keep,
+    "Keywords": lambda: lexical.keywords,
+    "Kwic": lambda: concordance.kwic,
+    "Ngrams": lambda: concordance.ngrams,
+    "Prob": lambda: documents.prob,
+    "ResetSetting": lambda: data.reset_setting,
+    "Restore": lambda: changes.restore,
+    "Score": lambda: documents.score,
+    "SetSetting": lambda: data.set_setting,
+    "Show": lambda: data.show,
+    "Trace": lambda: concordance.trace,
+    "Use": lambda: data.use,
+}
+
+
+def binder_of(kind: str) -> Bind:
+    """Return the function that binds a kind of statement, given the name of its class."""
+    if kind not in BINDERS:
+        raise PlanError(f"{kind} is no statement that can be run")
+    return BINDERS[kind]()
+
+
+class Binder(Scope):
+    """Binds the statements of one text."""
+
+    def bind(self, statement: ast.Statement) -> plan.Plan:
+        """Return the logical plan of a statement."""
+        found = binder_of(type(statement).__name__)(self, statement)
+        if not self.phrases:
+            return found
+        where = getattr(statement, "where", None)
+        # A phrase in a condition on documents is narrowed by the rest of the condition.
+        of_documents = isinstance(statement, (ast.Docs, ast.CountDocs, ast.Delete))
+        alone = where is None or of_documents or isinstance(where, ast.Contains)
+        narrowed = isinstance(where, ast.And) or not alone
+        phrases = (
+            phrase._replace(narrowed=narrowed) if isinstance(phrase, plan.Phrase) else phrase
+            for phrase in self.phrases
+        )
+        return plan.changed(found, phrases=tuple(phrases))
+
+    def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
+        """Return a condition on documents as a document expression; no condition means all documents."""
+        return conditions.condition(self, node, corpus)
+
+
+def make_plan(
+    statement: ast.Statement,
+    catalog: Catalog,
+    parameters: Parameters | None = None,
+    text: str | None = None,
+    estimated: bool = True,
+) -> plan.Plan:
+    """Return the plan of a statement, as it is run.
+
+    Parameters
+    ----------
+    statement : syntax tree
+    catalog : what its names are bound to
+    parameters : values of its placeholders
+    text : the statement as it was written, for messages
+    estimated : True if the plan may be shown, not only run; a plan inside EXPLAIN can always be shown
+
+    Raises
+    ------
+    BindError, PlanError
+        A name that does not exist, a value that is missing or wrong; with the place in `text`.
+    """
+    bound = Binder(catalog, parameters, text).bind(statement)
+    return optimize(bound, catalog.disabled_rules(), estimated)[0]

@@ -1,0 +1,166 @@
+"""Running plans: a question answers itself from its corpus, an action runs in a session."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from ngramdb.errors import PlanError
+from ngramdb.executor.results.result import Result
+from ngramdb.lazy import lazy_module
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, SliceQuestion
+
+if TYPE_CHECKING:
+    from ngramdb.executor import document_subset
+    from ngramdb.executor.kwic import concordance
+    from ngramdb.executor.lexical import collocates, dispersion, keywords
+    from ngramdb.executor.lexical import ngrams as selection
+    from ngramdb.executor.questions import (
+        count_table,
+        counting,
+        distribution,
+        documents,
+        generating,
+        grouping,
+        ngrams,
+        probability,
+        scoring,
+        trace,
+    )
+    from ngramdb.executor.session import Session
+    from ngramdb.executor.statements import actions, changes, tables
+    from ngramdb.planner.plan_meter import PlanMeter
+else:
+    document_subset = lazy_module("ngramdb.executor.document_subset")
+    concordance = lazy_module("ngramdb.executor.kwic.concordance")
+    collocates = lazy_module("ngramdb.executor.lexical.collocates")
+    dispersion = lazy_module("ngramdb.executor.lexical.dispersion")
+    keywords = lazy_module("ngramdb.executor.lexical.keywords")
+    selection = lazy_module("ngramdb.executor.lexical.ngrams")
+    count_table = lazy_module("ngramdb.executor.questions.count_table")
+    counting = lazy_module("ngramdb.executor.questions.counting")
+    distribution = lazy_module("ngramdb.executor.questions.distribution")
+    documents = lazy_module("ngramdb.executor.questions.documents")
+    generating = lazy_module("ngramdb.executor.questions.generating")
+    grouping = lazy_module("ngramdb.executor.questions.grouping")
+    ngrams = lazy_module("ngramdb.executor.questions.ngrams")
+    probability = lazy_module("ngramdb.executor.questions.probability")
+    scoring = lazy_module("ngramdb.executor.questions.scoring")
+    trace = lazy_module("ngramdb.executor.questions.trace")
+    actions = lazy_module("ngramdb.executor.statements.actions")
+    changes = lazy_module("ngramdb.executor.statements.changes")
+    tables = lazy_module("ngramdb.executor.statements.tables")
+
+
+class Query(Question):
+    """A question whose plan is defined here, in the module of its statement."""
+
+    @abstractmethod
+    def answer(self, meter: PlanMeter | None = None) -> Result:
+        """Return the answer. With a meter, the nodes of the plan's tree record what they did."""
+
+
+class Action(Plan):
+    """A statement that changes the database or the session, or that lists what they have.
+
+    `only_reads` is True if those who may only read may run it.
+    """
+
+    only_reads: ClassVar[bool] = False
+
+    @abstractmethod
+    def act(self, session: Session) -> Result:
+        """Run the statement."""
+
+
+# The functions that answer the questions whose plans are classes of `planner.plan`, by these. They are given
+# the plan, and a meter if the plan has a tree whose nodes are measured.
+OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
+    "Collocation": lambda: collocates.collocates,
+    "Concordance": lambda: concordance.concordance,
+    "CountDocuments": lambda: documents.count_documents,
+    "CountGram": lambda: counting.count,
+    "CountOccurrences": lambda: counting.count_occurrences,
+    "CountTable": lambda: count_table.count_table,
+    "Distribution": lambda: distribution.distribution,
+    "DistributionBefore": lambda: distribution.before,
+    "Documents": lambda: documents.documents,
+    "Generation": lambda: generating.generate,
+    "GroupedCount": lambda: grouping.grouped_count,
+    "Keyness": lambda: keywords.keywords,
+    "NgramList": lambda: ngrams.ngrams,
+    "NgramSelection": lambda: selection.selected_ngrams,
+    "Probability": lambda: probability.probability,
+    "Scoring": lambda: scoring.score,
+    "Spread": lambda: dispersion.dispersion,
+    "Tracing": lambda: trace.trace,
+}
+# Those that answer about some of the documents faster than about a corpus of just these, or return None.
+DIRECT: dict[str, Callable[[], Callable[..., Result | None]]] = {
+    "Distribution": lambda: distribution.distribution_among,
+}
+
+# The same of the actions whose plans are classes of `planner.plan`; they are given the plan and the session.
+ACTIONS: dict[str, Callable[[], Callable[..., Result]]] = {
+    "AlterCorpus": lambda: changes.alter,
+    "AnalyzeCorpus": lambda: actions.analyze,
+    "AttachIndex": lambda: actions.attach,
+    "ChangeSetting": lambda: actions.change_setting,
+    "CheckCorpora": lambda: tables.check,
+    "CompactCorpora": lambda: changes.compact,
+    "CopyDocuments": lambda: changes.copy_documents,
+    "CreateCorpus": lambda: actions.create,
+    "DeleteDocuments": lambda: changes.delete,
+    "DescribeCorpus": lambda: tables.describe,
+    "DetachIndex": lambda: actions.detach,
+    "DropCorpus": lambda: actions.drop,
+    "DropVersion": lambda: changes.drop_version,
+    "ExportDocuments": lambda: changes.export,
+    "ExportRows": lambda: changes.export_rows,
+    "KeepVersion": lambda: changes.keep,
+    "Load": lambda: actions.load,
+    "RestoreCorpus": lambda: changes.restore,
+    "ShowTable": lambda: tables.show,
+    "UseCorpus": lambda: actions.use,
+}
+
+
+def is_question(plan: Plan) -> bool:
+    """Return True if running the plan only reads the corpus that it holds."""
+    return isinstance(plan, (Constant, Query)) or type(plan).__name__ in OPERATORS
+
+
+def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
+    """Answer a question. With a meter, the nodes of the plan's tree record what they did."""
+    if isinstance(plan, Query):
+        return plan.answer(meter)
+    if isinstance(plan, Constant):
+        return _known(plan)
+    kind = type(plan).__name__
+    if kind not in OPERATORS:
+        raise PlanError(f"{plan.label()} is no question")
+    operator = OPERATORS[kind]()
+    if isinstance(plan, SliceQuestion):
+        if plan.where is None:
+            return operator(plan)
+        direct = DIRECT[kind]() if kind in DIRECT else None
+        return document_subset.answer_among(plan, operator, direct, meter)
+    return operator(plan) if meter is None or plan.tree() is None else operator(plan, meter)
+
+
+def _known(plan: Constant) -> Result:
+    known = Result.of_rows(plan.columns, plan.rows, **plan.summary)
+    if plan.columns == COUNT_COLUMNS:
+        known.found = plan.rows[0][0] > 0
+    return known
+
+
+def run(plan: Plan, session: Session) -> Result:
+    """Run any plan: answer a question, or act through the session."""
+    if isinstance(plan, Action):
+        return plan.act(session)
+    kind = type(plan).__name__
+    if kind in ACTIONS:
+        return ACTIONS[kind]()(plan, session)
+    return answer(plan)
