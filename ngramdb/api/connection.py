@@ -426,8 +426,8 @@ class Connection(HasErrors):
         the files of the kept version stay on disk.
         """
         number = None if version is None else to_ast.version_number(version)
-        plan = plans.KeepVersion(to_ast.version_name(name), number)
-        return self._acting(lambda now: now.run_keep(plan)[0])
+        kept = to_ast.version_name(name)
+        return self._acting(lambda now: now.run_keep(kept, number)[0])
 
     @_letting_go
     def drop_version(self, name: str) -> None:
@@ -440,8 +440,8 @@ class Connection(HasErrors):
         BindError
             No version has that name.
         """
-        plan = plans.DropVersion(to_ast.version_name(name))
-        self._acting(lambda now: now.run_drop_version(plan))
+        kept = to_ast.version_name(name)
+        self._acting(lambda now: now.run_drop_version(kept))
 
     def _acting(self, act: Callable[[session.DatabaseSession], _T]) -> _T:
         database = self._database
@@ -509,8 +509,7 @@ class Connection(HasErrors):
                 checked[option] = CORPUS_OPTIONS[option].check(option, value)
         try:
             named = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
-            plan = plans.CreateCorpus(name, named, if_not_exists, checked)
-            corpora.create_corpus(self._database, plan)
+            corpora.create_corpus(self._database, name, named, if_not_exists, checked)
         except BindError as error:
             raise BindError(
                 f"corpus {name} exists already; corpus({name!r}) returns it, and so does create_corpus with "
@@ -531,8 +530,7 @@ class Connection(HasErrors):
             writer has just added
         """
         _check_is_name(name)
-        plan = plans.DropCorpus(name, if_exists)
-        return corpora.drop_corpus(self._database, plan, if_empty) is not None
+        return corpora.drop_corpus(self._database, name, if_exists, if_empty) is not None
 
     def commit_parts(
         self,

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions import trace as spans
-    from ngramdb.executor.statements import changes
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
@@ -57,6 +56,8 @@ if TYPE_CHECKING:
         binder,
         collocates,
         count,
+        delete,
+        describe,
         dispersion,
         dist,
         docs,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         score,
         trace,
     )
+    from ngramdb.questions import copy as copying
     from ngramdb.questions.arguments import models, packing, parsing, to_ast, units
     from ngramdb.questions.arguments.signatures import (
         Documents,
@@ -95,8 +97,10 @@ else:
     audit = lazy_module("ngramdb.engine.changes.audit")
     document_keys = lazy_module("ngramdb.engine.changes.document_keys")
     binder = lazy_module("ngramdb.questions.binder")
+    copying = lazy_module("ngramdb.questions.copy")
+    delete = lazy_module("ngramdb.questions.delete")
+    describe = lazy_module("ngramdb.questions.describe")
     cautions = lazy_module("ngramdb.planner.cautions")
-    changes = lazy_module("ngramdb.executor.statements.changes")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
@@ -205,7 +209,7 @@ class Corpus(_Verbs):
         """The properties of the corpus, as DESCRIBE lists them."""
         try:
             view = self._bound.current()
-            described = self._bound.run(plans.DescribeCorpus(view))
+            described = self._bound.run(describe.DescribeCorpus(view))
         except NgramdbError:
             return notebook.table((), (), [repr(self)])
         return described._repr_html_()
@@ -365,13 +369,13 @@ class Corpus(_Verbs):
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
         skip = on_error == "skip"
         if given_tables.is_table(paths):
-            plan = plans.Load(self.name, (), checked, skip_errors=skip)
+            plan = copying.Load(self.name, (), checked, skip_errors=skip)
             with self._bound.work():
                 return loading.load_table(self._bound.database, plan, paths, progress)
         names = given_documents.as_paths(
             paths, "load takes a path, a list of paths or a table (append takes documents)"
         )
-        plan = plans.Load(self.name, tuple(names), checked, skip_errors=skip)
+        plan = copying.Load(self.name, tuple(names), checked, skip_errors=skip)
         with self._bound.work():
             return loading.load_files(self._bound.database, plan, progress)
 
@@ -422,7 +426,7 @@ class Corpus(_Verbs):
         with self._bound.work():
             session = self._bound.session()
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
-            return changes.remove(session, self.name, bind, statement, reason).documents
+            return delete.remove(session, self.name, bind, statement, reason).documents
 
     @_letting_go
     def compact(self) -> CompactionOutcome:
@@ -485,7 +489,7 @@ class Corpus(_Verbs):
         with self._bound.work():
             session = self._bound.session()
             number = to_ast.version_number(version, session.version_number)
-            return session.run_restore(plans.RestoreCorpus(self.name, number))
+            return session.run_restore(self.name, number)
 
     @_letting_go
     def add(self, other: str | Corpus) -> ChangeOutcome:
@@ -543,7 +547,7 @@ class Corpus(_Verbs):
             raise InvalidArgument(f"the other corpus is a Corpus or its name, not {type(name).__name__}")
         statement = f"ALTER CORPUS {self.name} {verb} CORPUS {name}"
         with self._bound.work():
-            return self._bound.session().run_alter(plans.AlterCorpus(self.name, name, sign, None, statement))
+            return self._bound.session().run_alter(self.name, name, sign, None, statement)
 
     # ---- evaluation sets --------------------------------------------------------------------------------
 
@@ -1035,7 +1039,7 @@ class Corpus(_Verbs):
         documents = plans.Documents(view, found, False, None, 0)
         options = {} if format is None else {"format": format}
         name = given_documents.as_path(path)
-        return self._bound.number(plans.ExportDocuments(documents, name, options, phrases=phrases))
+        return self._bound.number(copying.ExportDocuments(documents, name, options, phrases=phrases))
 
     def removals(self) -> Removals:
         """The removals so far, oldest first: SHOW REMOVALS.

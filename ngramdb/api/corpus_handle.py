@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
     from ngramdb.planner.source import IntArray
     from ngramdb.questions import binder as binders
-    from ngramdb.questions import python_warnings
+    from ngramdb.questions import corpora, python_warnings
     from ngramdb.questions.arguments import parsing, to_ast
     from ngramdb.questions.binder import Binder
 else:
@@ -35,6 +35,7 @@ else:
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
     parsing = lazy_module("ngramdb.questions.arguments.parsing")
     binders = lazy_module("ngramdb.questions.binder")
+    corpora = lazy_module("ngramdb.questions.corpora")
     grams = lazy_module("ngramdb.planner.grams")
     plans = lazy_module("ngramdb.planner.plan")
     ast = lazy_module("ngramdb.language.ast")
@@ -196,7 +197,7 @@ class BoundCorpus:
 
     def copying(self, name: str, if_not_exists: bool) -> Plan:
         """Return the plan of a new corpus with all documents of this one."""
-        return plans.CopyDocuments(name, self.bind(ast.Docs()), if_not_exists)
+        return corpora.CopyDocuments(name, self.bind(ast.Docs()), if_not_exists)
 
     def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView

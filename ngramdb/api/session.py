@@ -13,7 +13,6 @@ from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.errors import StorageError
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.plans import run
 
 if TYPE_CHECKING:
     from ngramdb.api.verbs import corpora, exporting, loading
@@ -27,27 +26,13 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
-    from ngramdb.executor.session import Written
+    from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.plan import (
-        AlterCorpus,
-        AnalyzeCorpus,
-        AttachIndex,
-        BindCondition,
-        ChangeSetting,
-        CopyDocuments,
-        CountDocuments,
-        CreateCorpus,
-        DropCorpus,
-        DropVersion,
-        ExportDocuments,
-        ExportRows,
-        KeepVersion,
-        Load,
-        RestoreCorpus,
-    )
+    from ngramdb.planner.plan import CountDocuments, Documents
     from ngramdb.planner.source import Corpus
+    from ngramdb.questions import copy as copying
+    from ngramdb.questions.session import BindCondition, Written
     from ngramdb.types import Docs
 else:
     analyzing = lazy_module("ngramdb.api.verbs.corpora")
@@ -62,6 +47,7 @@ else:
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
     deletion = lazy_module("ngramdb.engine.changes.deletion")
+    copying = lazy_module("ngramdb.questions.copy")
 
 
 class DatabaseSession:
@@ -158,17 +144,23 @@ class DatabaseSession:
 
     # ---- what statements change -------------------------------------------------------------------------
 
-    def run_create(self, plan: CreateCorpus, /) -> int | None:
-        return corpora.create_corpus(self._database, plan)
+    def run_create(
+        self, name: str, tokenizer: Any, if_not_exists: bool, options: Mapping[str, Any], /
+    ) -> int | None:
+        return corpora.create_corpus(self._database, name, tokenizer, if_not_exists, options)
 
-    def run_copy(self, plan: CopyDocuments, chosen: Sequence[Docs], /) -> ChangeOutcome | None:
-        return corpora.copy_documents(self._database, plan, chosen)
+    def run_copy(
+        self, name: str, source: Corpus, chosen: Sequence[Docs], if_not_exists: bool, /
+    ) -> ChangeOutcome | None:
+        return corpora.copy_documents(self._database, name, source, chosen, if_not_exists)
 
-    def run_drop(self, plan: DropCorpus, /) -> int | None:
-        return corpora.drop_corpus(self._database, plan)
+    def run_drop(self, name: str, if_exists: bool, /) -> int | None:
+        return corpora.drop_corpus(self._database, name, if_exists)
 
-    def run_load(self, plan: Load, /) -> LoadReport:
-        return loading.load_files(self._database, plan)
+    def run_load(
+        self, name: str, paths: tuple[str, ...], options: Mapping[str, Any], skip_errors: bool, /
+    ) -> LoadReport:
+        return loading.load_files(self._database, copying.Load(name, paths, options, skip_errors))
 
     def change(self, name: str, action: str, /) -> AbstractContextManager[Change]:
         return self._database.change(name, action)
@@ -183,38 +175,40 @@ class DatabaseSession:
         assert isinstance(plan, plans.CountDocuments)
         return plan
 
-    def run_restore(self, plan: RestoreCorpus, /) -> RestoreOutcome:
-        self._database.require_own(plan.name)
+    def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
+        self._database.require_own(name)
         with self._database.writing() as timeout_s:
-            return deletion.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
+            return deletion.restore_corpus(self._database.store, name, version, timeout_s)
 
-    def run_keep(self, plan: KeepVersion, /) -> tuple[int, int]:
+    def run_keep(self, name: str, version: int | None, /) -> tuple[int, int]:
         with self._database.writing() as timeout_s:
-            return keeping.keep_version(self._database.store, plan.name, plan.version, timeout_s)
+            return keeping.keep_version(self._database.store, name, version, timeout_s)
 
-    def run_drop_version(self, plan: DropVersion, /) -> tuple[int, int]:
+    def run_drop_version(self, name: str, /) -> tuple[int, int]:
         with self._database.writing() as timeout_s:
-            return keeping.drop_version(self._database.store, plan.name, timeout_s)
+            return keeping.drop_version(self._database.store, name, timeout_s)
 
-    def run_alter(self, plan: AlterCorpus, /) -> ChangeOutcome:
-        self._database.require_own(plan.other)
-        if plan.sign > 0:
-            with self.change(plan.name, f"add {plan.other} to {plan.name}") as change:
-                return combining.add_corpus(change, plan.other, plan.version)
-        with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
-            return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
+    def run_alter(
+        self, name: str, other: str, sign: int, version: int | None, statement: str, /
+    ) -> ChangeOutcome:
+        self._database.require_own(other)
+        if sign > 0:
+            with self.change(name, f"add {other} to {name}") as change:
+                return combining.add_corpus(change, other, version)
+        with self.change(name, f"subtract {other} from {name}") as change:
+            return combining.subtract_corpus(change, other, version, statement)
 
-    def run_export_rows(self, plan: ExportRows, /) -> Written:
-        return exporting.export_rows(run(plan.question, self), plan.path, plan.options.get("format"))
+    def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written:
+        return exporting.export_rows(rows, path, format)
 
-    def run_export(self, plan: ExportDocuments, /) -> Written:
-        return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
+    def run_export(self, documents: Documents, path: str, format: str | None, /) -> Written:
+        return exporting.export_documents(documents, path, format)
 
-    def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:
-        return analyzing.analyze(self._database, plan.name, plan.order)
+    def run_analyze(self, name: str, order: int | None, /) -> analyzing.AnalysisReport:
+        return analyzing.analyze(self._database, name, order)
 
-    def run_attach(self, plan: AttachIndex, /) -> None:
-        self._database.attach(attached.attachment_of(plan.path, plan.name, plan.options))
+    def run_attach(self, path: str, name: str, options: Mapping[str, Any], /) -> None:
+        self._database.attach(attached.attachment_of(path, name, options))
 
     def run_detach(self, name: str, /) -> None:
         self._database.detach(name)
@@ -222,10 +216,10 @@ class DatabaseSession:
     def run_use(self, name: str, /) -> None:
         self._database.current = self._database.corpus_name(name)
 
-    def run_setting(self, plan: ChangeSetting, /) -> Any:
+    def run_setting(self, name: str, value: Any, reset: bool, /) -> Any:
         settings = self._database.settings
-        if plan.reset:
-            settings.reset(plan.name)
+        if reset:
+            settings.reset(name)
         else:
-            settings[plan.name] = plan.value
-        return settings[plan.name]
+            settings[name] = value
+        return settings[name]

@@ -23,14 +23,15 @@ from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.questions.arguments.parsing import parsed
 from ngramdb.questions.binder import make_plan
-from ngramdb.questions.plans import is_question, run
+from ngramdb.questions.plans import Action, is_question, run
 
 if TYPE_CHECKING:
     from ngramdb.planner import cautions
-    from ngramdb.questions import python_warnings
+    from ngramdb.questions import describe, python_warnings
 else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
+    describe = lazy_module("ngramdb.questions.describe")
 
 
 def _forget(error: NgramdbError, outer: BaseException | None) -> None:
@@ -169,7 +170,7 @@ def _check_reads(statement: ast.Statement, sql: str) -> None:
 
 
 def _reads(plan: plans.Plan) -> bool:
-    return is_question(plan.asked) or isinstance(plan, (plans.DescribeCorpus, plans.ShowTable))
+    return is_question(plan.asked) or (isinstance(plan, Action) and plan.only_reads)
 
 
 def _execute_one(
@@ -201,7 +202,7 @@ def described(database: Database, name: str, version: int | None) -> Result:
     """Run DESCRIBE, perhaps of an earlier version."""
     with database.work() as work:
         session = DatabaseSession(database, database.snapshot)
-        result = run_plan(plans.DescribeCorpus(database.snapshot.view(name, version)), session)
+        result = run_plan(describe.DescribeCorpus(database.snapshot.view(name, version)), session)
     return supervised(result, work)
 
 

@@ -21,58 +21,80 @@ from ngramdb.planner.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import changes, concordance, conditions, counting, data, generation, lexical
+    from ngramdb.planner.binding import concordance, conditions, counting, generation, lexical
     from ngramdb.planner.binding import questions as documents
-    from ngramdb.questions import explain
+    from ngramdb.questions import (
+        alter,
+        analyze,
+        attach,
+        compact,
+        copy,
+        corpora,
+        delete,
+        describe,
+        explain,
+        settings,
+        show,
+        versions,
+    )
 else:
-    changes = lazy_module("ngramdb.planner.binding.changes")
     concordance = lazy_module("ngramdb.planner.binding.concordance")
     conditions = lazy_module("ngramdb.planner.binding.conditions")
     counting = lazy_module("ngramdb.planner.binding.counting")
-    data = lazy_module("ngramdb.planner.binding.data")
     documents = lazy_module("ngramdb.planner.binding.questions")
     generation = lazy_module("ngramdb.planner.binding.generation")
     lexical = lazy_module("ngramdb.planner.binding.lexical")
+    alter = lazy_module("ngramdb.questions.alter")
+    analyze = lazy_module("ngramdb.questions.analyze")
+    attach = lazy_module("ngramdb.questions.attach")
+    compact = lazy_module("ngramdb.questions.compact")
+    copy = lazy_module("ngramdb.questions.copy")
+    corpora = lazy_module("ngramdb.questions.corpora")
+    delete = lazy_module("ngramdb.questions.delete")
+    describe = lazy_module("ngramdb.questions.describe")
     explain = lazy_module("ngramdb.questions.explain")
+    settings = lazy_module("ngramdb.questions.settings")
+    show = lazy_module("ngramdb.questions.show")
+    versions = lazy_module("ngramdb.questions.versions")
 
 Bind = Callable[[Scope, Any], plan.Plan]
 
 # The function that binds each kind of statement, by its class in `language.ast`.
 BINDERS: dict[str, Callable[[], Bind]] = {
-    "Alter": lambda: changes.alter,
-    "Analyze": lambda: data.analyze,
-    "Attach": lambda: data.attach,
-    "Check": lambda: data.check,
+    "Alter": lambda: alter.bind,
+    "Analyze": lambda: analyze.bind,
+    "Attach": lambda: attach.bind_attach,
+    "Check": lambda: show.bind_check,
     "Collocates": lambda: lexical.collocates,
-    "Compact": lambda: changes.compact,
-    "CopyFrom": lambda: data.copy_from,
-    "CopyTo": lambda: changes.export,
+    "Compact": lambda: compact.bind,
+    "CopyFrom": lambda: copy.bind_from,
+    "CopyTo": lambda: copy.bind_to,
     "Count": lambda: counting.count,
     "CountDocs": lambda: counting.count_docs,
-    "CreateCorpus": lambda: data.create,
-    "Delete": lambda: changes.delete,
-    "Describe": lambda: data.describe,
-    "Detach": lambda: data.detach,
+    "CreateCorpus": lambda: corpora.bind_create,
+    "Delete": lambda: delete.bind,
+    "Describe": lambda: describe.bind,
+    "Detach": lambda: attach.bind_detach,
     "Dispersion": lambda: lexical.dispersion,
     "Dist": lambda: documents.dist,
     "DistBefore": lambda: documents.dist_before,
     "Docs": lambda: documents.docs,
-    "DropCorpus": lambda: data.drop,
-    "DropVersion": lambda: changes.drop_version,
+    "DropCorpus": lambda: corpora.bind_drop,
+    "DropVersion": lambda: versions.bind_drop,
     "Explain": lambda: explain.bind,
     "Generate": lambda: generation.generate,
-    "KeepVersion": lambda: changes.keep,
+    "KeepVersion": lambda: versions.bind_keep,
     "Keywords": lambda: lexical.keywords,
     "Kwic": lambda: concordance.kwic,
     "Ngrams": lambda: concordance.ngrams,
     "Prob": lambda: documents.prob,
-    "ResetSetting": lambda: data.reset_setting,
-    "Restore": lambda: changes.restore,
+    "ResetSetting": lambda: settings.bind_reset,
+    "Restore": lambda: versions.bind_restore,
     "Score": lambda: documents.score,
-    "SetSetting": lambda: data.set_setting,
-    "Show": lambda: data.show,
+    "SetSetting": lambda: settings.bind_set,
+    "Show": lambda: show.bind_show,
     "Trace": lambda: concordance.trace,
-    "Use": lambda: data.use,
+    "Use": lambda: attach.bind_use,
 }
 
 

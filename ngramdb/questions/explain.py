@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
-from ngramdb.executor.session import Session
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, changed
 from ngramdb.planner.plan_meter import PlanMeter
 from ngramdb.questions.plans import Action, answer, is_question
+from ngramdb.questions.session import Session
 
 COLUMNS = ("plan",)
 
@@ -64,19 +64,18 @@ class Explanation(Outer, Action):
         return changed(self, plan=inner, fired=fired)
 
     def act(self, session: Session) -> Result:
-        """Return the plan's lines; with ANALYZE the question is answered, its rows counted and thrown away.
+        """Return the plan's lines; with ANALYZE, run the query, count its rows and discard them.
 
         Raises
         ------
         PlanError
-            ANALYZE of a statement that changes something: explaining must not do it.
+            ANALYZE of a statement that changes something: it must not be run.
         """
         if not self.analyze:
             return Result.of_rows(COLUMNS, [(line,) for line in explain_lines(self)])
         if not is_question(self.plan):
             raise PlanError(
-                "EXPLAIN ANALYZE runs its statement and so takes questions only; EXPLAIN alone shows this "
-                "plan"
+                "EXPLAIN ANALYZE runs its statement and so allows queries only; EXPLAIN alone shows this plan"
             )
         meter = PlanMeter()
         started = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, SliceQuestion
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Outer, Plan, Question, SliceQuestion, changed
 
 if TYPE_CHECKING:
     from ngramdb.executor import document_subset
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         scoring,
         trace,
     )
-    from ngramdb.executor.session import Session
-    from ngramdb.executor.statements import actions, changes, tables
+    from ngramdb.planner.plan import DocExpr, Documents, Node
     from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.questions.session import Session
 else:
     document_subset = lazy_module("ngramdb.executor.document_subset")
     concordance = lazy_module("ngramdb.executor.kwic.concordance")
@@ -48,9 +48,6 @@ else:
     probability = lazy_module("ngramdb.executor.questions.probability")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     trace = lazy_module("ngramdb.executor.questions.trace")
-    actions = lazy_module("ngramdb.executor.statements.actions")
-    changes = lazy_module("ngramdb.executor.statements.changes")
-    tables = lazy_module("ngramdb.executor.statements.tables")
 
 
 class Query(Question):
@@ -72,6 +69,29 @@ class Action(Plan):
     @abstractmethod
     def act(self, session: Session) -> Result:
         """Run the statement."""
+
+
+class OfDocuments(Outer, Action):
+    """An action that copies the documents of a DOCS question elsewhere."""
+
+    documents: Documents
+    carries_documents = True
+
+    @property
+    def inner(self) -> Plan:
+        return self.documents
+
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        return changed(self, documents=inner)
+
+    def details(self) -> tuple[str, ...]:
+        return self.documents.details()
+
+    def where_clause(self) -> DocExpr | None:
+        return self.documents.where
+
+    def with_tree(self, tree: Node) -> Plan:
+        return changed(self, documents=changed(self.documents, where=tree))
 
 
 # The functions that answer the questions whose plans are classes of `planner.plan`, by these. They are given
@@ -99,30 +119,6 @@ OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
 # Those that answer about some of the documents faster than about a corpus of just these, or return None.
 DIRECT: dict[str, Callable[[], Callable[..., Result | None]]] = {
     "Distribution": lambda: distribution.distribution_among,
-}
-
-# The same of the actions whose plans are classes of `planner.plan`; they are given the plan and the session.
-ACTIONS: dict[str, Callable[[], Callable[..., Result]]] = {
-    "AlterCorpus": lambda: changes.alter,
-    "AnalyzeCorpus": lambda: actions.analyze,
-    "AttachIndex": lambda: actions.attach,
-    "ChangeSetting": lambda: actions.change_setting,
-    "CheckCorpora": lambda: tables.check,
-    "CompactCorpora": lambda: changes.compact,
-    "CopyDocuments": lambda: changes.copy_documents,
-    "CreateCorpus": lambda: actions.create,
-    "DeleteDocuments": lambda: changes.delete,
-    "DescribeCorpus": lambda: tables.describe,
-    "DetachIndex": lambda: actions.detach,
-    "DropCorpus": lambda: actions.drop,
-    "DropVersion": lambda: changes.drop_version,
-    "ExportDocuments": lambda: changes.export,
-    "ExportRows": lambda: changes.export_rows,
-    "KeepVersion": lambda: changes.keep,
-    "Load": lambda: actions.load,
-    "RestoreCorpus": lambda: changes.restore,
-    "ShowTable": lambda: tables.show,
-    "UseCorpus": lambda: actions.use,
 }
 
 
@@ -160,7 +156,4 @@ def run(plan: Plan, session: Session) -> Result:
     """Run any plan: answer a question, or act through the session."""
     if isinstance(plan, Action):
         return plan.act(session)
-    kind = type(plan).__name__
-    if kind in ACTIONS:
-        return ACTIONS[kind]()(plan, session)
     return answer(plan)

@@ -21,7 +21,7 @@ MODULES = (
         "pyarrow",
         "zstandard",
         "ngramdb.api.corpus",
-        "ngramdb.executor.statements.changes",
+        "ngramdb.questions.delete",
         "ngramdb.api.session",
     ),
     *(

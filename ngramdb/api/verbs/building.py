@@ -30,7 +30,7 @@ from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.sources import PathLike, Source, expand
 from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of
 from ngramdb.planner.options import LOAD_OPTIONS
-from ngramdb.planner.plan import CreateCorpus, Load
+from ngramdb.questions.copy import Load
 from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer, title_of
@@ -228,7 +228,7 @@ def _built(
     with contextlib.closing(database), database.work():
         for name, value in settings.items():
             database.settings[name] = value
-        corpora.create_corpus(database, CreateCorpus(CORPUS, work.tokenizer_given))
+        corpora.create_corpus(database, CORPUS, work.tokenizer_given)
         loaded = _loaded(database, work, pieces, progress)
         inputs = tuple(_input(piece) for piece in pieces)
         database_id, version = database.store.database_id, database.snapshot.version

@@ -35,14 +35,14 @@ from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.kwic.text import Display, Line, contexts_of
-from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import OTHERWISE
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import check_options
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
-from ngramdb.planner.plan import Load
+from ngramdb.questions.copy import Load
+from ngramdb.questions.delete import OWN_ID_FIELDS
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.types import Docs

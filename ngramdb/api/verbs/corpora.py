@@ -19,13 +19,19 @@ from ngramdb.lm import sentences
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
-from ngramdb.planner.plan import CopyDocuments, CreateCorpus, DropCorpus
+from ngramdb.planner.source import Corpus
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 from ngramdb.types import Docs
 
 
-def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
+def create_corpus(
+    database: Database,
+    name: str,
+    tokenizer: Any,
+    if_not_exists: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> int | None:
     """Run CREATE CORPUS; return the version with the new corpus, None if IF NOT EXISTS found one.
 
     Raises
@@ -36,29 +42,30 @@ def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
         No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
     database.refresh()
-    database.require_own(plan.name)
-    if plan.if_not_exists and plan.name in database.snapshot.manifest.corpora:
+    database.require_own(name)
+    if if_not_exists and name in database.snapshot.manifest.corpora:
         return None
-    made = checked_tokenizer(plan.tokenizer, plan.options)
+    options = dict(options or {})
+    made = checked_tokenizer(tokenizer, options)
     database.make()
     with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
-        if plan.name in corpora:
-            if plan.if_not_exists:
+        if name in corpora:
+            if if_not_exists:
                 return None
-            raise BindError(
-                f"corpus {plan.name} exists already; CREATE CORPUS IF NOT EXISTS leaves it as it is"
-            )
+            raise BindError(f"corpus {name} exists already; CREATE CORPUS IF NOT EXISTS leaves it as it is")
         definition = made.definition()
         file = (
             None if definition is None else write_content(transaction, "tokenizers", "tokenizer", definition)
         )
         entry = TokenizerEntry(made.kind, file, (), made.n_vocabulary)
-        corpora[plan.name] = CorpusEntry(plan.name, uuid.uuid4().hex, entry, (), 0, dict(plan.options))
-        return transaction.commit(corpora, f"create corpus {plan.name}").version
+        corpora[name] = CorpusEntry(name, uuid.uuid4().hex, entry, (), 0, options)
+        return transaction.commit(corpora, f"create corpus {name}").version
 
 
-def copy_documents(database: Database, plan: CopyDocuments, chosen: Sequence[Docs]) -> ChangeOutcome | None:
+def copy_documents(
+    database: Database, name: str, view: Corpus, chosen: Sequence[Docs], if_not_exists: bool = False
+) -> ChangeOutcome | None:
     """Run CREATE CORPUS … AS; return the outcome, None if IF NOT EXISTS found a corpus.
 
     Raises
@@ -69,25 +76,25 @@ def copy_documents(database: Database, plan: CopyDocuments, chosen: Sequence[Doc
         The documents are those of an attached index, or of a sum.
     """
     database.refresh()
-    database.require_own(plan.name)
-    view: Any = plan.documents.corpus
-    source = getattr(view, "whole_entry", view.entry)
+    database.require_own(name)
+    source: Any = getattr(view, "whole_entry", view.entry)
+    segments: Sequence[Any] = view.segments
     if not isinstance(source, CorpusEntry) or source.name in database.snapshot.attached:
         raise NotSupportedError(
             f"the documents of {source.name} cannot be copied within this database, which lacks its "
             "tokenizer; COPY (DOCS …) TO a file, and load that"
         )
     with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
-        if plan.name in transaction.manifest.corpora:
-            if plan.if_not_exists:
+        if name in transaction.manifest.corpora:
+            if if_not_exists:
                 return None
-            raise BindError(f"corpus {plan.name} exists already; DROP CORPUS removes it")
+            raise BindError(f"corpus {name} exists already; DROP CORPUS removes it")
         return copying.copy_documents(
             database.store,
             transaction,
-            plan.name,
+            name,
             source,
-            list(zip(view.segments, chosen, strict=True)),
+            list(zip(segments, chosen, strict=True)),
             database.write_options(timeout_s),
         )
 
@@ -100,25 +107,25 @@ def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
     return made
 
 
-def drop_corpus(database: Database, plan: DropCorpus, if_empty: bool = False) -> int | None:
+def drop_corpus(database: Database, name: str, if_exists: bool = False, if_empty: bool = False) -> int | None:
     """Run DROP CORPUS; return the version without the corpus, None if IF EXISTS found none.
 
     With `if_empty`, also None if it has documents at the version that the commit would succeed.
     """
     database.refresh()
-    database.require_own(plan.name)
-    if plan.if_exists and plan.name not in database.snapshot.manifest.corpora:
+    database.require_own(name)
+    if if_exists and name not in database.snapshot.manifest.corpora:
         return None
     with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
-        if plan.name not in corpora:
-            if plan.if_exists:
+        if name not in corpora:
+            if if_exists:
                 return None
-            raise BindError(f"no corpus {plan.name!r}")
-        if if_empty and corpora[plan.name].n_documents:
+            raise BindError(f"no corpus {name!r}")
+        if if_empty and corpora[name].n_documents:
             return None
-        del corpora[plan.name]
-        return transaction.commit(corpora, f"drop corpus {plan.name}").version
+        del corpora[name]
+        return transaction.commit(corpora, f"drop corpus {name}").version
 
 
 # ---- ANALYZE: counts of counts of a corpus, computed once and stored in the catalog.

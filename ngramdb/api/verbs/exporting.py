@@ -38,13 +38,13 @@ from ngramdb.executor.questions.document_columns import (
 from ngramdb.executor.questions.documents import CORPUS, chosen, corpora_by_segment, listed, watched_documents
 from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.results.result import Result
-from ngramdb.executor.session import Written
 from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
 from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, column_of, columns_in_files
 from ngramdb.planner.source import Segment
+from ngramdb.questions.session import Written
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024

@@ -16,7 +16,7 @@ from ngramdb.ingest.documents import MOST_BYTES, Document, ErrorLog
 from ngramdb.ingest.reader import WantedFields
 from ngramdb.ingest.readers.token_files import files_beside
 from ngramdb.ingest.sources import Source, repeated
-from ngramdb.planner.plan import Load
+from ngramdb.questions.copy import Load
 
 # Most files that a note names; beyond that, it has their number.
 MOST_NAMED = 3

@@ -26,7 +26,7 @@ from ngramdb.ingest.reader import WantedFields, read_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.planner.plan import Load
+from ngramdb.questions.copy import Load
 
 LoadCallback = Callable[[LoadProgress], None]
 

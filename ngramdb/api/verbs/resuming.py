@@ -19,7 +19,7 @@ from ngramdb.ingest.reader import Position
 from ngramdb.ingest.remote import is_url
 from ngramdb.ingest.sources import STDIN, Source
 from ngramdb.ingest.work_splitting import beginning, has_lines, line_of, mark_of
-from ngramdb.planner.plan import Load
+from ngramdb.questions.copy import Load
 
 # The options that determine the documents. Others may change in a resumed load: it may skip the document that
 # stopped it, or continue to another limit.

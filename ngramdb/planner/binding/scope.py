@@ -17,6 +17,7 @@ from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.options import OptionType
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.source import Catalog, Corpus
+from ngramdb.registries import DEFAULT_MATCH
 
 
 class Range(NamedTuple):
@@ -98,6 +99,13 @@ class Scope:
         known = self.catalog.corpus_names()
         if name.value not in known:
             self.unknown("corpus", name, known, "this database has no corpora")
+        return name.value
+
+    def new_corpus_name(self, name: ast.Name) -> str:
+        """The name of a corpus that is to be made."""
+        if not name.value:
+            self.fail(PlanError, "a corpus's name has at least one character", name)
+        self.check_unicode(name.value, name)
         return name.value
 
     def _default_corpus(self) -> Corpus:
@@ -248,6 +256,12 @@ class Scope:
             except InvalidArgument as error:
                 self.fail(PlanError, str(error), node, error)
         return found
+
+    def written(self, node: ast.Node, match: str = DEFAULT_MATCH) -> str:
+        """The statement as it was written, with its parameters' values and the setting, for audit records."""
+        if self.text is None or node.span is None:
+            return ""
+        return self.parameters.told(self.text[node.span.start : node.span.stop], node, match)
 
     # ---- errors -----------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
 from ngramdb.planner.parameters import Parameters
 from ngramdb.questions.binder import Binder
+from ngramdb.questions.copy import Load
+from ngramdb.questions.corpora import CreateCorpus
 
 WIKI = ReferenceCorpus.of(["a b"], name="wiki")
 BOOKS = ReferenceCorpus.of(["c"], name="books")
@@ -149,11 +151,11 @@ def test_copy_and_create_take_their_options():
     load = bind(
         r"COPY wiki FROM 'x.jsonl' (FORMAT jsonl, TEXT 'body', METADATA (year, 'm.a'), LIMIT 5) ON ERROR SKIP"
     )
-    assert load == plan.Load(
+    assert load == Load(
         "wiki",
         ("x.jsonl",),
         {"format": "jsonl", "text": "body", "metadata": ("year", "m.a"), "limit": 5},
         skip_errors=True,
     )
     made = bind("CREATE CORPUS IF NOT EXISTS new TOKENIZER 'chars' WITH (segment_tokens = 2048)")
-    assert made == plan.CreateCorpus("new", "chars", True, {"segment_tokens": 2048})
+    assert made == CreateCorpus("new", "chars", True, {"segment_tokens": 2048})

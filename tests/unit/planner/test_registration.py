@@ -12,7 +12,7 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner.plan import Plan, SliceQuestion
 from ngramdb.questions.binder import BINDERS, binder_of
-from ngramdb.questions.plans import ACTIONS, DIRECT, OPERATORS, Action, Query
+from ngramdb.questions.plans import DIRECT, OPERATORS, Action, Query
 
 PLANS = sorted(plans(), key=lambda kind: kind.__name__)
 
@@ -30,22 +30,20 @@ def test_a_binder_takes_its_statement(kind: type[ast.Node]) -> None:
 
 
 def test_every_class_of_plans_answers_or_acts_in_one_way() -> None:
-    ways = [*OPERATORS, *ACTIONS, *(kind.__name__ for kind in PLANS if issubclass(kind, (Query, Action)))]
+    ways = [*OPERATORS, *(kind.__name__ for kind in PLANS if issubclass(kind, (Query, Action)))]
     assert sorted(ways) == [kind.__name__ for kind in PLANS]
     assert DIRECT.keys() <= OPERATORS.keys()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PLANS if not issubclass(kind, (Query, Action))])
 def test_an_operator_takes_its_plan(kind: type[Plan]) -> None:
-    found = (OPERATORS | ACTIONS)[kind.__name__]()
+    found = OPERATORS[kind.__name__]()
     parameters = inspect.signature(found).parameters
     assert next(iter(parameters.values())).annotation.rpartition(".")[2] == kind.__name__
     has_tree = kind.tree is not Plan.tree or kind.where_clause is not Plan.where_clause
     # Conditions of the others are evaluated before their operator is called.
     takes_meter = has_tree and not issubclass(kind, SliceQuestion)
-    expected = (
-        ["plan", "session"] if kind.__name__ in ACTIONS else ["plan", "meter"] if takes_meter else ["plan"]
-    )
+    expected = ["plan", "meter"] if takes_meter else ["plan"]
     assert list(parameters) == expected
 
 

@@ -1,1 +1,0 @@
-"""The operators of statements that change the database or list its catalog."""
