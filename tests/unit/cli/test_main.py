@@ -123,8 +123,7 @@ def test_notes_go_to_standard_error_where_no_terminal_shows_them(database: str, 
     assert capsys.readouterr().err == ""
     assert main([database, "-c", "COPY wiki FROM 'd.jsonl' (MAX_DOCUMENT_BYTES 2) ON ERROR SKIP"]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        f"  skipped: d.jsonl, line {line}: longer than 2 bytes, the most for one document"
-        for line in (1, 2)
+        f"  skipped: d.jsonl, line {line}: longer than 2 bytes, the most for one document" for line in (1, 2)
     ]
 
 
