@@ -74,10 +74,11 @@ class CallableTokenizer:
     version : must change if `encode` does
     decode : from a list of ids to a text, for display; without it tokens are shown as their numbers
     spans : from a text to the characters (start, stop) that each of its tokens covers; it allows
-        MATCH TEXT, IGNORE CASE, and contexts with the original text
-    words : True if tokens are words: regular expressions, PREFIX and IGNORE DIACRITICS are then compared with
-        the tokens as `decode` shows them. False if tokens are pieces of words: they are compared with the
-        words of the text, which needs `spans`. By default, True if `decode` puts white space between tokens
+        MATCH TEXT, IGNORE CASE of pieces of words, and contexts with the original text
+    words : True if tokens are words: regular expressions, PREFIX, IGNORE CASE and IGNORE DIACRITICS are then
+        compared with the tokens as `decode` shows them. False if tokens are pieces of words: IGNORE CASE is
+        compared with the text, the others with its words, which needs `spans`. By default, True if `decode`
+        puts white space between tokens
 
     Raises
     ------
