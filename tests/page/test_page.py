@@ -145,6 +145,31 @@ def test_a_walk_along_next_tokens_and_back(visitor: Any) -> None:
     assert state_of(page)["q"] == "climate change"
 
 
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"q": "CLIMATE", "nocase": 1},
+        {"q": '"CLIMATE"', "nocase": 1},
+        {"q": '"rain" OR "trees"'},
+        {"q": '"rain" AND "trees"'},
+        {"q": '"rain" AND year > 2010'},
+        {"q": '"CLIMATE" IGNORE CASE'},
+    ],
+)
+def test_next_tokens_of_anything_but_an_ngram_are_not_listed(visitor: Any, others: dict[str, Any]) -> None:
+    page = visitor.open(link(corpus="reports", **{"as": "next"}, **others))
+    assert "Next tokens are listed for" in page.inner_text("#results")
+    assert page.locator(".side").count() == 0
+
+
+def test_next_tokens_are_those_of_the_chosen_documents(visitor: Any, database: Path) -> None:
+    where = "source = 'web'"
+    page = visitor.open(link(corpus="reports", q="climate", where=where, **{"as": "next"}))
+    ((count,),) = expected(database, f'COUNT "climate" WHERE {where} FROM reports')
+    shown = page.locator(".side h2").all_inner_texts()
+    assert shown == [f"Before {count} in all", f"After {count} in all"]
+
+
 def test_documents_have_their_fields_and_the_place(visitor: Any, database: Path) -> None:
     page = visitor.open(link(corpus="reports", q="flower", **{"as": "documents"}))
     ((count,),) = expected(database, 'COUNT DOCS WHERE "flower" FROM reports')
@@ -276,6 +301,11 @@ def test_sub_words_are_found_as_text_and_walked_by_their_ids(visitor: Any, datab
     visitor.settle()
     assert page.locator(".crumbs .token").all_inner_texts() == ["␣fox", "e"]
     assert page.inner_text(".total strong") == "1"
+    page = visitor.open(link(corpus="pieces", q="fox", **{"as": "next"}))
+    assert 'the tokens of " fox" only' in page.inner_text("#results")
+    page = visitor.open(link(corpus="pieces", q="fox", text=0, **{"as": "next"}))
+    assert page.locator(".crumbs .token").all_inner_texts() == list("fox")
+    assert page.inner_text(".side h2 >> nth=1") == "After 1 in all"
 
 
 def test_dates_are_counted_by_year_or_month(visitor: Any) -> None:

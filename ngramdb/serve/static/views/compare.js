@@ -159,8 +159,7 @@ function picture(drawn, by, time, unit) {
 
 function below(drawn, by, time) {
   const found = drawn.map((one) => new Map(one.points));
-  const shortened = (y) => (y === undefined ? null : Number.isInteger(y) ? y : Number(y.toPrecision(6)));
-  const rows = valuesOf(drawn, time).map((x) => [time ? time.named(x) : x, ...found.map((values) => shortened(values.get(x)))]);
+  const rows = valuesOf(drawn, time).map((x) => [time ? time.named(x) : x, ...found.map((values) => values.get(x) ?? null)]);
   const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows };
   return h("details", { class: "numbers" }, h("summary", {}, "The numbers"), table(answer, null, { caption: "The numbers", file: "comparison" }));
 }

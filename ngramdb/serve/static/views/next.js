@@ -16,11 +16,13 @@ const MODELS = [
 const MOST = 20;
 
 export function results(ctx, search, info) {
-  if (!search.literal) return note("What comes next is asked of one n-gram, without gaps and conditions.");
+  if (!search.literal) return note("Next tokens are listed for a single n-gram only, without operators, gaps and modifiers.");
+  const exact = search.pattern === search.literal;
+  if (!exact && ctx.state.nocase) return note("Next tokens are listed for one exact spelling only: turn off “ignore case”.");
   const model = MODELS.some(([name]) => name === ctx.state.model) ? ctx.state.model : "";
   const where = search.filter && `WHERE ${search.filter}`;
   const after = join("DIST GIVEN", search.literal, model && `USING ${model}`, where, `TOP ${MOST}`, ctx.from);
-  const before = where ? null : join("DIST BEFORE", search.literal, `TOP ${MOST}`, ctx.from);
+  const before = join("DIST BEFORE", search.literal, where, `TOP ${MOST}`, ctx.from);
   const parts = join("SCORE", search.literal, ctx.from);
   // The ids of the n-gram are needed wherever texts of tokens do not simply join with blanks.
   const ids = query(parts, { signal: ctx.signal }).then((answer) => answer.rows.map((row) => [row[answer.columns.indexOf("token")], row[answer.columns.indexOf("token_id")]]));
@@ -28,11 +30,12 @@ export function results(ctx, search, info) {
   const step = walker(ctx, info, ids);
   return [
     h("div", { class: "row options" }, labelled("After", choice(MODELS, model, (value) => ctx.go({ model: value }), { "data-key": "model" }))),
+    !exact && note(`The number above counts the text under any tokenization; below are the neighbours of the tokens of ${search.literal} only.`),
     panel(ctx, "Cutting it into tokens", async () => crumbs(ctx, await ids)),
     h(
       "div",
       { class: "walk" },
-      before ? side(ctx, "Before", before, (id, text) => step(id, text, true)) : note("What stands before cannot be asked of some documents only."),
+      side(ctx, "Before", before, (id, text) => step(id, text, true)),
       side(ctx, "After", after, (id, text) => step(id, text, false)),
     ),
     ran(ctx, after, before),

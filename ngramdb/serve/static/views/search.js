@@ -42,13 +42,13 @@ export function understood(ctx, info) {
     found.pattern = modified(found.literal, options);
     found.expression = found.pattern;
     found.documents = found.pattern;
-    // In sub-words a word inside a text begins with its blank: that is the context that goes on as people expect.
-    if (info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
+    // A sub-word tokenizer puts the blank before a word into its token, so most occurrences of the text have it.
+    if (options.asText && info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
   } else if (typed.kind === "pattern") {
     found.pattern = modified(typed.pattern, options);
     found.expression = typed.whole === typed.pattern ? found.pattern : typed.whole;
     found.documents = found.expression;
-    found.literal = typed.pattern.match(/^(?:"(?:[^"\\]|\\[\s\S])*"|\[[\s\d,]*\])$/)?.[0] ?? null;
+    found.literal = typed.whole.match(/^(?:"(?:[^"\\]|\\[\s\S])*"|\[[\s\d,]*\])$/)?.[0] ?? null;
   } else if (typed.kind === "condition") {
     found.pattern = null;
     found.documents = typed.where;
