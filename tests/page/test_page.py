@@ -620,6 +620,30 @@ def test_an_address_of_answers_is_a_view_of_the_page(visitor: Any) -> None:
     assert "version 3" in visitor.text()
 
 
+@pytest.mark.parametrize("path", ["concordance?q=CLIMATE&ignore_case", 'count?pattern="climate"'])
+def test_parameters_of_answers_are_those_of_the_page(visitor: Any, database: Path, path: str) -> None:
+    page = visitor.open(f"reports/{path}")
+    ((count,),) = expected(database, 'COUNT "climate" FROM reports')
+    assert page.inner_text(".total strong") == str(count)
+    assert "The answer as JSON" not in visitor.text()
+
+
+@pytest.mark.parametrize(
+    "path, message",
+    [
+        ("collocates?q=climate", "The page does not support “collocates”."),
+        ("keywords?where=year<2010&against=rest", "“keywords”. The page does not use against."),
+        ("concordance?q=climate&returning=year", "The page does not use returning."),
+        ("@before/documents?q=climate", "The page shows the newest version instead of @before."),
+        ("frequency?q=climate&by=length", "no counts by length here; these are by year."),
+        ("frequency?q=climate&by=source&period=10", "no counts by 10 here; these are by single values."),
+    ],
+)
+def test_what_the_page_does_not_show_of_an_address_is_named(visitor: Any, path: str, message: str) -> None:
+    visitor.open(f"reports/{path}")
+    assert message in visitor.text()
+
+
 def test_suggestions_of_another_text_are_not_offered(visitor: Any) -> None:
     page = visitor.open(link(corpus="reports"))
     page.focus("[name=q]")

@@ -21,16 +21,42 @@ let shown = null;
 
 // ---- the address ------------------------------------------------------------------------------------------
 
-const state = () => ({ ...fromPath(), ...Object.fromEntries(new URLSearchParams(location.search)) });
+const state = () => ({ ...fromPath(), ...Object.fromEntries([...new URLSearchParams(location.search)].map(renamed)) });
+
+// Parameters of addresses of answers that the page has under other names.
+const isOn = (flag) => /^(|1|true|yes|on)$/i.test(flag);
+const RENAMED = {
+  pattern: (value) => ["q", value],
+  ignore_case: (value) => ["nocase", isOn(value) ? "1" : ""],
+  match_text: (value) => ["text", isOn(value) ? "1" : "0"],
+};
+const renamed = ([name, value]) => RENAMED[name]?.(value) ?? [name, value];
+const USED = new Set("as by corpus doc explain in kept min model nocase order page period position q rel seed text version view where window".split(" "));
 
 // The page is also what a browser gets at the addresses of answers: `/corpus/@17/concordance?q=…` is a search, too.
-const OF_ANSWERS = { concordance: { as: "lines" }, frequency: { as: "frequency" }, next: { as: "next" }, before: { as: "next" }, documents: { as: "documents" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } };
+const OF_ANSWERS = { count: {}, versions: { view: "corpus" }, removals: { view: "corpus" }, concordance: { as: "lines" }, frequency: { as: "frequency" }, next: { as: "next" }, before: { as: "next" }, documents: { as: "documents" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } };
+
+const segments = () => location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
+
+// A note on parts of the address that the page does not show, with a link to the answer.
+function unshown() {
+  const [first, ...rest] = segments();
+  if (first === undefined) return null;
+  const question = rest.find((one) => !one.startsWith("@"));
+  const kept = rest.find((one) => /^@(?!\d+$)/.test(one));
+  const newest = kept ? `The page shows the newest version instead of ${kept}. ` : "";
+  const without = question && !OF_ANSWERS[question] ? `The page does not support “${question}”. ` : "";
+  const names = [...new URLSearchParams(location.search)].map((one) => renamed(one)[0]).filter((name) => !USED.has(name));
+  if (!newest && !without && !names.length) return null;
+  const ignored = names.length ? `The page does not use ${names.join(", ")}. ` : "";
+  return h("p", { class: "note" }, newest, without, ignored, h("a", { href: `${location.pathname}.json${location.search}` }, "The answer as JSON"));
+}
 
 function fromPath() {
-  const [first, ...rest] = location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
+  const [first, ...rest] = segments();
   if (first === undefined || first === "corpora") return {};
   if (first === "query") return { view: "query" };
-  const version = /^@\d+$/.test(rest[0] ?? "") ? rest.shift().slice(1) : undefined;
+  const version = rest[0]?.startsWith("@") ? rest.shift().slice(1) : undefined;
   const at = { corpus: first, ...(version ? { version } : {}) };
   if (!rest.length) return { ...at, view: "corpus" };
   if (rest[0] === "documents" && rest[1]) return { ...at, view: "document", doc: rest[1] };
@@ -93,6 +119,7 @@ async function show() {
     if (signal.aborted) return;
     main.replaceChildren(wrong(error, show));
   }
+  main.prepend(...[unshown()].filter(Boolean));
   main.removeAttribute("aria-busy");
   if (now.corpus && now.corpus !== corpus) main.prepend(wrong(Object.assign(new Error(`There is no corpus ${now.corpus} here.`), { status: 404 })));
   settle(view, focused);

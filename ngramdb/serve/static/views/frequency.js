@@ -33,7 +33,10 @@ export function results(ctx, search, info) {
   const [periods, period] = periodOf(ctx, by);
   const set = (name) => (value) => ctx.go({ [name]: value });
   const unit = search.expression ? "occurrences" : "documents";
+  const replaced = (asked, used, what) => asked && asked !== used && note(`The page has no counts by ${asked} here; these are ${what}.`);
   return [
+    replaced(ctx.state.by, by.path, `by ${by.path}`),
+    replaced(ctx.state.period, period, period ? `by ${period}` : "by single values"),
     h(
       "div",
       { class: "row options" },
