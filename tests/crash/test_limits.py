@@ -163,6 +163,7 @@ with ngramdb.connect(path) as db:
     c = db.create_corpus("c")
     c.append(documents(50))
     sound(db, 50)
+    assert c.count("w0") > 0  # the first call imports a module, which takes a descriptor
     resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
     taken = []
     try:

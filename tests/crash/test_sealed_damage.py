@@ -152,7 +152,7 @@ AT_ONCE = [
     (shorten("suffix_array"), "section suffix_array has"),
     (retype("documents.starts", "i4"), "of type i4"),
     (retype("tokens", "i1"), "of type i1"),
-    (drop("tokens"), "no section tokens"),
+    (drop("tokens"), "section tokens is missing"),
     (drop("directory.tree"), "no section 'directory.tree'"),
     (change_property(lcp_width=2**32), "LCPs are 4294967296 bits wide"),
     (change_property(lcp_width=31), "LCPs are 31 bits wide"),
@@ -189,7 +189,7 @@ def change_suffixes(token):
 
 
 WHEN_USED = [
-    (drop("metadata"), "COMPACT c", "no section '?metadata"),
+    (drop("metadata"), "COMPACT c", "section '?metadata"),
     (change_entries("tokens", at_3=200), 'KWIC "1 w" MATCH TEXT', "document 0 has the token id"),
     (change_suffixes(200), "NGRAMS 1", "it has the token id 199"),
     (change_suffixes(200), "NGRAMS 1 WHERE doc_id >= 0", "it has the token id 199"),
