@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import traceback
@@ -171,7 +172,11 @@ def utf8(argument: str) -> str:
 
     Paths stay as they are: the system gets the bytes that it gave.
     """
-    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    if argument.isascii():
+        return argument
+    with contextlib.suppress(UnicodeEncodeError):  # of a surrogate that stands for no byte
+        return argument.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    return argument
 
 
 def positive(text: str) -> int:

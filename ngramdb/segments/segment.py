@@ -8,7 +8,6 @@ over the tokens are verified by `check`, and before tokens are carried into anot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -397,7 +396,7 @@ class NativeSegment(Segment):
 
 
 # The sums over all of the process's memory; Linux only.
-_SUMS = Path("/proc/self/smaps_rollup")
+_SUMS = "/proc/self/smaps_rollup"
 
 
 def bytes_in_large_pages() -> int | None:
@@ -406,7 +405,8 @@ def bytes_in_large_pages() -> int | None:
     It gives arrays such pages as far as it has some left. Cost: milliseconds a gigabyte of memory.
     """
     try:
-        lines = _SUMS.read_text().splitlines()
+        with open(_SUMS, encoding="ascii") as file:
+            lines = file.read().splitlines()
     except OSError:
         return None
     for line in lines:

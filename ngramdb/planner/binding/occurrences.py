@@ -79,10 +79,17 @@ def of_operand(
     scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder, unknown: bool
 ) -> plan.Occurring:
     """The occurrences that an operand of WITHIN means: of an AND its first ones, whatever it begins with."""
+    return occurring(scope, _occurrences_first(node), corpus, condition, unknown)
+
+
+def _occurrences_first(node: ast.Condition) -> ast.Condition:
+    """Move operands with occurrences before those without, in AND and WITHIN, also within an OR."""
     if isinstance(node, (ast.And, ast.Within)):
         ordered = sorted(node.operands, key=lambda item: not has_occurrences(item))
-        node = replace(node, operands=tuple(ordered))
-    return occurring(scope, node, corpus, condition, unknown)
+        return replace(node, operands=(_occurrences_first(ordered[0]), *ordered[1:]))
+    if isinstance(node, ast.Or):
+        return replace(node, operands=tuple(map(_occurrences_first, node.operands)))
+    return node
 
 
 def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:

@@ -157,4 +157,4 @@ def test_places_are_in_the_units_of_the_format(db, tmp_path):
     for name, unit in (("b.warc", "record"), ("b.csv", "row")):
         assert corpus.load(tmp_path / name, limit=2, resume=True).documents == 2
         (note,) = corpus.load(tmp_path / name, resume=True).notes
-        assert f"went on after 2 documents and {unit} 2 of" in note
+        assert f"resumed after 2 documents and {unit} 2 of" in note

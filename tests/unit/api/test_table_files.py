@@ -286,7 +286,7 @@ def test_metadata_names_fields_of_maps_as_those_of_objects(db, tmp_path, name):
     if name != "a table":
         WRITERS[name](table, str(source))
     report = corpus.load(source, metadata=["m.k", "d.x.y", "s.m.k", "m.own", "m.none"])
-    assert report.notes == ("no document that was loaded has the field of metadata 'm.none'",)
+    assert report.notes == ("no loaded document has the metadata field 'm.none'",)
     assert [corpus.document(i).metadata for i in range(3)] == [
         {"m": {"k": 1}, "d": {"x": {"y": 6}}, "s": {"m": {"k": 8}}, "m.own": "e"},
         {"m.own": "f"},
