@@ -107,11 +107,12 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
         if value and as_text:
             return _remembered(scope, _matched(value, True, ignore_case, corpus), value, corpus)
         gram = bind_text(scope.value_of(ngram), corpus.tokenizer)
-        are_words = plan.gives_words(corpus.tokenizer)
-        # Some tokenizers drop unknown words, which may be known in another case.
-        if value and ignore_case and len(corpus.tokenizer.split(value) if are_words else gram):
-            match = _tokens_in_any_case if by_tokens or are_words else _in_any_case
-            return _remembered(scope, match(value, corpus), value, corpus)
+        if value and ignore_case:
+            are_words = plan.gives_words(corpus.tokenizer)
+            # Some tokenizers drop unknown words, which may be known in another case.
+            if len(corpus.tokenizer.split(value) if are_words else gram):
+                match = _tokens_in_any_case if by_tokens or are_words else _in_any_case
+                return _remembered(scope, match(value, corpus), value, corpus)
     except (InvalidArgument, ResourceError) as error:
         scope.refuse(str(error), node, error)
     if value and not len(gram):
