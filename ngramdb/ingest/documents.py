@@ -279,14 +279,14 @@ def join_path(keys: Iterable[str]) -> str:
 
 
 def own_or_nested(record: dict[str, Any], path: Path) -> Path:
-    """The path, or the key that reads like it where no nested field is there, as columns of tables have."""
+    """Return the path, or, without a nested field there, the key spelled like it, as in columns of tables."""
     if len(path) > 1 and not has_field(record, path) and (name := ".".join(path)) in record:
         return (name,)
     return path
 
 
 def has_field(record: dict[str, Any], path: Path) -> bool:
-    """Whether there is a field at `path`."""
+    """Return True if the record has a field at `path`."""
     value: Any = record
     for key in path:
         if not isinstance(value, dict) or key not in value:
@@ -298,7 +298,7 @@ def has_field(record: dict[str, Any], path: Path) -> bool:
 def take(record: dict[str, Any], path: Path) -> Any:
     """Remove the field at `path` and return its value; objects on the way that become empty go too.
 
-    Raises KeyError when there is no such field; the record is then unchanged.
+    Raises KeyError if the field is missing; the record is then unchanged.
     """
     key = path[0]
     if len(path) == 1:
@@ -343,7 +343,7 @@ def field_paths(record: dict[str, Any], prefix: Path = ()) -> list[str]:
 
 @lru_cache(maxsize=256)
 def missing_field(wanted: str, present: tuple[str, ...]) -> str:
-    """Return the message for a field that is not there: the nearest name, and those that there are.
+    """Return the message for a missing field: the nearest name, and the existing ones.
 
     Cached, since a file read with errors skipped may lack the field on every line.
     """

@@ -63,13 +63,13 @@ class ReadOptions:
             raise InvalidArgument(f"limits of reading are at least 1; found {self.limits}")
 
 
-# ---- Whether files are suited to what a load asks for, by their formats: nothing is opened.
+# ---- Checks that a load's options fit the formats of its files; no file is opened.
 
 
 def check_options(options: Mapping[str, Any], sources: Sequence[Source]) -> None:
     """Raise InvalidArgument for an option that the format of no file takes: it would do nothing.
 
-    Where files are of several formats, it is enough that one of them takes it.
+    If files have several formats, it is enough that one of them has the option.
     """
     for name, what in OF_SOME.items():
         if options.get(name) is None or any(name in named(source.format).options for source in sources):
@@ -79,10 +79,10 @@ def check_options(options: Mapping[str, Any], sources: Sequence[Source]) -> None
         takers = ", ".join(one.name for one in REGISTRY if name in one.options)
         raise InvalidArgument(
             f"{sources[0].label} is read as {title}, which {verb} no {what}; "
-            f"{name} goes with the formats {takers}"
+            f"{name} applies to the formats {takers}"
         )
 
 
 def have_fields(sources: Sequence[Source]) -> bool:
-    """Whether the documents of all files have fields, so that one may be token ids."""
+    """Return True if the documents of all files have fields, so that one may be token ids."""
     return all(named(source.format).has_fields for source in sources)

@@ -154,7 +154,7 @@ class WantedFields:
             yield document
 
     def missing(self) -> list[str]:
-        """The names that no document has, each with the fields that there are; none without documents."""
+        """Return the names that no document has, each with the existing fields; [] without documents."""
         if not (self._any and self._unseen):
             return []
         present = () if self._line is None else tuple(field_paths(parse_object(self._line)))

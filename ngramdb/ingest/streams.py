@@ -217,14 +217,14 @@ class ChunkFile(io.RawIOBase):
 
 
 class Loans:
-    """What Python has lent to a library's threads, and what of it they have dropped."""
+    """Buffers lent to a library's threads, and those of them that were dropped."""
 
     def __init__(self) -> None:
         self._lent: list[weakref.ref[Any]] = []
         self._dropped: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def note(self, lent: Any) -> None:
-        # The callback is no Python code: a thread that drops the object runs nothing after it.
+        # The callback is not Python code: a thread that drops the object runs nothing after it.
         self._lent.append(weakref.ref(lent, self._dropped.put))
 
     def wait(self, timeout_s: float) -> None:
@@ -252,7 +252,7 @@ class LentFile(io.RawIOBase):
         return True
 
     def read(self, n_bytes: int = -1, /) -> Any:
-        """An array of at most so many bytes."""
+        """Return an array of at most this many bytes."""
         file, loans = self._file, self._loans
         block = np.empty(n_bytes, dtype=np.uint8)
         try:

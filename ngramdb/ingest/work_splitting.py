@@ -195,7 +195,7 @@ _N_ROWS_OF = {"parquet": parquet.n_rows_of, "arrow": arrow_files.n_rows_of}
 
 
 def beginning(source: Source) -> bytes:
-    """A file's first line, without its line feed; of a long one, or one that has none, the first 64 KiB."""
+    """Return a file's first line, without its line feed; the first 64 KiB if it is longer or unfinished."""
     if named(source.format).needs_seek:
         with opened(source) as file:
             return file.read(MOST_OF_BEGINNING)
@@ -208,9 +208,9 @@ def beginning(source: Source) -> bytes:
 
 
 def has_lines(source: Source, n_lines: int) -> bool:
-    """Whether a file has so many lines, or rows. Cost: reads it until then, unless it says how many.
+    """Return True if a file has this many lines, or rows. Cost: reads them, unless the format counts rows.
 
-    Of token ids nobody can say without reading: whoever reads them finds what there is.
+    Returns True for files of token ids, whose number of documents is known only to their reader.
     """
     if named(source.format).needs_seek:
         return source.format not in _N_ROWS_OF or _N_ROWS_OF[source.format](source) >= n_lines
@@ -224,7 +224,7 @@ def has_lines(source: Source, n_lines: int) -> bool:
 
 
 def line_of(source: Source, number: int) -> bytes | None:
-    """A line of a file, from 1, without its line feed; None where the file has fewer.
+    """Return a line of a file, counted from 1, without its line feed; None if the file has fewer.
 
     Cost: reads the file until then.
     """

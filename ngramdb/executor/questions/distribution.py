@@ -207,12 +207,12 @@ def _texts(ids: IntArray | NDArray[np.uint32], corpus: Corpus) -> list[str]:
 # ---- DIST in some documents only, from the places of the context: without an index of these documents.
 
 
-# What indexing a token costs, in places of a context that are looked at meanwhile.
+# Cost of indexing a token, in places of a context read in the same time.
 PLACES_PER_TOKEN = 10
 
 
 def distribution_among(plan: Distribution, found: Documents) -> Result | None:
-    """DIST of an n-gram model in these documents; None where an index of them answers faster."""
+    """Answer DIST of an n-gram model in these documents; None if an index of them is faster."""
     context, model = plan.context.before(plan.model.order), plan.model
     if model.kind != "ngram" or model.min_count > 1 or not is_counted(plan.corpus, model):
         return None
@@ -231,7 +231,7 @@ def distribution_among(plan: Distribution, found: Documents) -> Result | None:
 
 
 def _n_indexed(corpus: Corpus, found: Documents) -> int:
-    """How many tokens an index of these documents, or of the others, would be made of."""
+    """Return the number of tokens that an index of these documents, or of the others, would hold."""
     chosen = 0
     for segment, docs in found:
         starts, stops = segment.index.document_bounds(docs.numbers())

@@ -255,12 +255,12 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
 
     most_bytes : of a quoted field; a longer one is left to the parser, which refuses it.
 
-    Raises LoadError, with the number of the line, where a quoted field goes on behind its last quote, or has
-    none.
-    Cost: 0.4 µs a quoted field, nothing for pieces without a quote.
+    Raises LoadError, with the number of the line, if a quoted field continues after its closing quote, or
+    has none.
+    Cost: 0.4 µs per quoted field, nothing for pieces without a quote.
     """
     sign = re.escape(delimiter).encode()
-    # Up to the quote that ends a field, and what stands there, or to the end of what was read.
+    # Up to the closing quote of a field and the character after it, or to the end of the data read.
     behind = rb'[^"]*(?:""[^"]*)*(?:(")([^"' + sign + rb"\r\n]?)|\Z)"
     # It fits at every quote that begins a field, so that it never begins within one.
     field = re.compile(rb'"(?<=[' + sign + rb'\r\n]")' + behind)
@@ -284,8 +284,8 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
                 if found.end() == len(text):
                     is_open, rest, n_bytes = True, found[1] or b"", len(found[0])
                     first_line = line + text.count(b"\n", 0, found.start())
-        # An open field's last quote may be a half of a doubled one; what stands before the next field tells
-        # where it begins.
+        # An open field's last quote may be half of a doubled one; the character before the next field shows
+        # its start.
         rest = rest if is_open else text[-1:]
         line += text.count(b"\n", 0, len(text) - len(rest))
         yield chunk
@@ -301,14 +301,12 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
 
 
 def _refuse_more(found: re.Match[bytes], text: bytes, line: int, label: str) -> None:
-    """Raise LoadError where something follows the quote that ends a field. `line` is that of the text."""
+    """Raise LoadError if something follows the closing quote of a field. `line` is that of the text."""
     if found[2]:
         line += text.count(b"\n", 0, found.end())
         raise LoadError(
-            f"line {line}: more follows the quote that ends a field, where a delimiter or the line's end "
-            "should stand; a text that begins with a quote stands in quotes, and each quote in it is "
-            "doubled; in a file that has no quotes around fields they are characters like others by QUOTES "
-            "FALSE (--no-quotes)",
+            f"line {line}: a field continues after its closing quote; write each quote within a quoted field "
+            "twice, or use QUOTES FALSE (--no-quotes) if the file does not quote fields",
             source=label,
         )
 

@@ -102,10 +102,10 @@ class LineReader:
         self._pass_over(error)
 
 
-# ---- How a document stood in its line of JSON, so that the line can be written again byte for byte.
+# ---- The original form of a document's line of JSON, so that the line can be written again byte for byte.
 
 
-# What json.dumps is told: escapes for all but ASCII or not, blanks after separators or not.
+# Options of json.dumps per style: escapes beyond ASCII or not, blanks after separators or not.
 STYLES: dict[bytes, dict[str, Any]] = {
     b"A": {"ensure_ascii": True},
     b"B": {"ensure_ascii": False},
@@ -113,10 +113,10 @@ STYLES: dict[bytes, dict[str, Any]] = {
     b"D": {"ensure_ascii": False, "separators": (",", ":")},
 }
 _QUOTED = {b"T": b"A", b"U": b"B"}
-# Objects below so many levels are stored as one value.
+# Objects nested deeper than this are stored as one value.
 MAX_OBJECT_DEPTH = 16
 
-# Stands for a text. (Where a record has it, too, lines are compared as a whole.)
+# Placeholder for a text. (If a record contains it, lines are compared as a whole.)
 _MARK = "ngramdb: the text"
 _QUOTED_MARK = b'"ngramdb: the text"'
 _VALUE, _TEXT, _IDS = 0, 1, 2
@@ -170,11 +170,11 @@ def _dumps(value: Any, style: bytes) -> bytes:
 
 
 def _is_written_so(line: bytes, record: Mapping[str, Any], path: Path, style: bytes) -> bool | None:
-    r"""Whether the line is the record in this style, without writing its text; None where that does not tell.
+    r"""Return True if the line is the record in this style, without writing its text; None if undecided.
 
-    What stands before and after the text is compared. Its own JSON string is the one that json.dumps writes
-    when all escapes are short ones: JSON has no others but \u and \/, and what must be escaped is. That the
-    string ends where it seems to is told by its length, which grows with every character and every escape.
+    The parts before and after the text are compared. Its JSON string equals that of json.dumps if all
+    escapes are short: JSON has only \u and \/ besides, and required escapes are always there. The end of the
+    string is verified by its length, which grows with every character and every escape.
     """
     around = _dumps(_with_mark(record, path), style)
     if around.count(_QUOTED_MARK) != 1:
@@ -208,7 +208,7 @@ def _at(record: Mapping[str, Any], path: Path) -> Any:
 
 
 def _literal(line: bytes, text: Any) -> bytes:
-    """The form of a line that nothing but itself tells."""
+    """Return a line's form that stores the line itself."""
     if isinstance(text, str):
         for kind, style in _QUOTED.items():
             quoted = _dumps(text, style)
@@ -247,7 +247,7 @@ def _filled(
     return found
 
 
-# ---- Files whose content is no stream of text, opened so that any place of them can be read.
+# ---- Files that are not a stream of text, opened for random access.
 
 
 @contextmanager
@@ -299,7 +299,7 @@ def _check_beginning(first: bytes, source: Source) -> None:
 def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one text file.
 
-    With a separator, a line that equals it (a carriage return at its end aside) stands between two documents
+    With a separator, a line that equals it (ignoring a carriage return at its end) is between two documents
     and belongs to neither; two in a row have an empty document between them; what comes before the first and
     after the last one counts only if it is not empty. Without one, the file is the document, even when it is
     empty.
@@ -341,7 +341,7 @@ def _documents(
                 metadata = {"path": source.name, **({"line": line} if by_line else {"size": len(text)})}
                 if options.metadata is not None:
                     metadata = {key: value for key, value in metadata.items() if key in options.metadata}
-                # An empty document has no line: what stands at its number is the separator after it.
+                # An empty document has no line: the one at its number is the separator after it.
                 meter.line = text.partition(b"\n")[0] if text and line is not None else None
                 yield Document(text, None, metadata, source.label, line)
             elif skip:
@@ -393,7 +393,7 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     piece: list[bytes] = []
     n_bytes = 0
     first_line = 1
-    is_over = False  # the document is too long, which has been said
+    is_over = False  # the document is too long, which was reported already
 
     def pass_over(_: LoadError) -> None:
         over(limit + 1)

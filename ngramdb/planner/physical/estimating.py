@@ -207,5 +207,5 @@ SCAN_CANDIDATES = "scan_candidates"
 
 
 def costs_of(disabled: frozenset[str]) -> Costs | None:
-    """What the executor weighs; None where it shall never read instead of locating."""
+    """Return the costs that the executor weighs; None if it must always locate."""
     return None if SCAN_CANDIDATES in disabled else COSTS

@@ -33,7 +33,7 @@ MAX_OPERANDS = 64
 
 
 def contains(longer: Gram, shorter: Gram) -> bool:
-    """Whether `shorter` stands inside `longer` and every occurrence of one is therefore one of the other."""
+    """Return True if `longer` contains `shorter`, so that every occurrence of it is one of `shorter`."""
     n = len(shorter)
     return any(longer.key[i : i + n] == shorter.key for i in range(len(longer) - n + 1))
 

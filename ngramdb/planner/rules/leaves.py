@@ -189,7 +189,7 @@ SINGLE_VARIANT = Rule(
 )
 
 
-# ---- WITHIN of one n-gram asks for the n-gram alone, wherever it stands, or in a sentence.
+# ---- WITHIN of one n-gram is the n-gram alone, anywhere, or within a sentence.
 
 
 def _fold_nearby(expr: Node) -> Node:

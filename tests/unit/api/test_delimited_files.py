@@ -270,7 +270,7 @@ def test_rows_keep_their_numbers_after_many_malformed_ones(db, tmp_path):
 def test_no_document_goes_into_the_one_before(db, tmp_path):
     corpus = db.create_corpus("c")
     (tmp_path / "a.tsv").write_text('text\tn\n"Well\t1\nhe said "no" twice\t2\n')
-    with pytest.raises(LoadError, match=r"a\.tsv: line 3: more follows the quote that ends a field"):
+    with pytest.raises(LoadError, match=r"a\.tsv: line 3: a field continues after its closing quote"):
         corpus.load(tmp_path / "a.tsv")
     assert corpus.n_documents == 0
     (tmp_path / "a.tsv").write_text('text\tn\n"""Well"\t1\nhe said "no" twice\t2\n')

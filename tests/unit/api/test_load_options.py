@@ -113,7 +113,7 @@ def test_an_option_has_an_effect_or_is_refused(tmp_path, name, option):
         assert isinstance(found, InvalidArgument)
         message = str(found)  # of a folder, one of its files is named
         assert str(path) in message and " is read as " in message
-        assert f"; {option} goes with the formats " in message
+        assert f"; {option} applies to the formats " in message
 
 
 @pytest.mark.parametrize("name", READ)
@@ -141,7 +141,7 @@ def test_of_files_of_several_formats_one_needs_to_take_an_option(db, tmp_path):
         InvalidArgument, match=r"b\.txt is read as text, which has no field that holds the te"
     ):
         corpus.load(tmp_path / "b.txt", text="body")
-    with pytest.raises(InvalidArgument, match="text goes with the formats jsonl, parquet"):
+    with pytest.raises(InvalidArgument, match="text applies to the formats jsonl, parquet"):
         documents_of_files([str(tmp_path / "b.txt")], text="body")
     with pytest.raises(InvalidArgument, match="dtype applies to files"):
         corpus.load(TABLE, dtype="uint16")

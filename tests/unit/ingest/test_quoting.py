@@ -31,7 +31,7 @@ def wrong(text: bytes, delimiter: bytes) -> str | None:
         elif ends:
             state = "begin"
         elif state == "behind":
-            return "more follows the quote that ends a field"
+            return "a field continues after its closing quote"
         elif state == "begin":
             state = "in" if sign == b'"' else "plain"
     return "the quote that begins a field here never ends" if state == "in" else None
@@ -65,7 +65,7 @@ def test_what_a_program_writes_is_taken(rows, delimiter):
 def test_the_line_is_named():
     text = b'text,n\n"a\nb",1\n"c",2\n5" disk,3\n"d" e,4\n'
     for size in (1, 4, 100):
-        with pytest.raises(LoadError, match="line 6: more follows the quote"):
+        with pytest.raises(LoadError, match="line 6: a field continues after"):
             look(text, size=size)
         with pytest.raises(LoadError, match="line 5: the quote that begins a field here never ends"):
             look(b'text,n\n"a\nb",1\n"c",2\n3,"d ""\n4,e\n', size=size)
