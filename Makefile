@@ -21,7 +21,7 @@ build: $(BIN)/python ## install the checkout for development; builds the kernels
 test: ## all tests
 	$(BIN)/pytest -n logical
 
-quick: ## most of the unit tests, and the golden statements in one arrangement: a minute
+quick: ## most of the unit tests, and the golden statements in one arrangement
 	$(BIN)/pytest -q -n 2 -m "not slow" --hypothesis-profile few -k "not test_every_statement_gets_its_answer or one_segment" \
 	  --ignore tests/unit/serve --ignore tests/unit/cluster/test_cluster.py tests/unit tests/language tests/surface
 
