@@ -423,12 +423,15 @@ class Store:
         if self._in_use is None or self._closed:
             return True
         with interrupts.Deferred():
-            return self._let_go_in_turn(self._in_use)
+            return self._let_go_in_turn()
 
-    def _let_go_in_turn(self, oldest: int) -> bool:
+    def _let_go_in_turn(self) -> bool:
         if not self._tidying.acquire(blocking=False):
             return False  # another thread does it, or begins to write and will do it
         try:
+            oldest = self._in_use
+            if oldest is None:  # another thread has removed it meanwhile
+                return True
             with contextlib.suppress(OSError, StorageError):
                 with contextlib.suppress(FileNotFoundError):
                     if self.directory.is_held(manifest_name(oldest)):

@@ -508,3 +508,18 @@ def test_a_reader_that_removes_an_old_version_is_not_taken_for_a_writer(director
         pass
     reader.join()
     assert store.let_go()
+
+
+def test_a_version_that_another_thread_removes_meanwhile_is_no_error(monkeypatch):
+    store = Store.open(MemoryDirectory())
+    store._in_use = 1
+
+    class Deferred:
+        def __enter__(self):
+            store._in_use = None  # as another thread does before this one has the lock
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr("ngramdb.engine.storage.store.interrupts.Deferred", Deferred)
+    assert store.let_go()
