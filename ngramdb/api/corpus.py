@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.planner.source import Catalog
-    from ngramdb.planner.source import Corpus as CorpusView
     from ngramdb.questions import (
         binder,
         collocates,
@@ -91,6 +89,8 @@ if TYPE_CHECKING:
         Spans,
         StoredDocument,
     )
+    from ngramdb.source import Catalog
+    from ngramdb.source import Corpus as CorpusView
 else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     removals = lazy_module("ngramdb.api.removals")

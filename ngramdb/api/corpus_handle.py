@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
-    from ngramdb.planner import grams, parameters, planner
+    from ngramdb.patterns import Gram, Noted, grams
+    from ngramdb.planner import parameters, planner
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
-    from ngramdb.planner.source import IntArray
+    from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
     from ngramdb.questions import corpora, python_warnings
     from ngramdb.questions.arguments import parsing, to_ast
     from ngramdb.questions.binder import Binder
+    from ngramdb.source import IntArray
 else:
     sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
@@ -36,7 +37,7 @@ else:
     parsing = lazy_module("ngramdb.questions.arguments.parsing")
     binders = lazy_module("ngramdb.questions.binder")
     corpora = lazy_module("ngramdb.questions.corpora")
-    grams = lazy_module("ngramdb.planner.grams")
+    grams = lazy_module("ngramdb.patterns.grams")
     plans = lazy_module("ngramdb.planner.plan")
     ast = lazy_module("ngramdb.language.ast")
     parameters = lazy_module("ngramdb.planner.parameters")

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import CountDocuments, Documents
-    from ngramdb.planner.source import Corpus
     from ngramdb.questions import copy as copying
     from ngramdb.questions.session import BindCondition, Written
+    from ngramdb.source import Corpus
     from ngramdb.types import Docs
 else:
     analyzing = lazy_module("ngramdb.api.verbs.corpora")

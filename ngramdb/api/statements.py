@@ -19,6 +19,7 @@ from ngramdb.executor.results.result import Result, supervised
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
+from ngramdb.patterns import has_wildcard
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.questions.arguments.parsing import parsed
@@ -219,7 +220,7 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     asked = plan.asked
     said: Sequence[cautions.Caution] = ()
     # A plain count of a text without wildcards gets a note only if nothing matches: it takes microseconds.
-    if asked.phrases and not (isinstance(asked, plans.CountGram) and not plans.has_wildcard(asked.gram.text)):
+    if asked.phrases and not (isinstance(asked, plans.CountGram) and not has_wildcard(asked.gram.text)):
         # Before it runs: an interrupt here stops the statement before it changes anything.
         said = cautions.cautions_of(asked)
     result = run(plan, session)

@@ -25,7 +25,7 @@ from ngramdb.conditions.field_values import (
     identity,
 )
 from ngramdb.planner.plan import FieldKey
-from ngramdb.planner.source import IntArray
+from ngramdb.source import IntArray
 from ngramdb.types import Docs
 
 # Dates of ISO 8601, to the day, the month or the year; a time may follow. Slashes may stand for hyphens.

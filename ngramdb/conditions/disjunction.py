@@ -14,24 +14,9 @@ from dataclasses import replace
 
 from ngramdb.conditions.stored_text import WHITE_SPACE
 from ngramdb.conditions.text_search import Cuts, spelled_cuts
-from ngramdb.planner.plan import (
-    Among,
-    AnyOf,
-    Gapped,
-    Gram,
-    InDocs,
-    NearTo,
-    OccurrencesOf,
-    Occurring,
-    Pattern,
-    Several,
-    StoredText,
-    StoredWords,
-    TokenPattern,
-    Variants,
-    one_case,
-)
-from ngramdb.planner.source import Tokenizer
+from ngramdb.patterns import Gapped, Gram, Pattern, StoredText, StoredWords, TokenPattern, Variants, one_case
+from ngramdb.planner.plan import Among, AnyOf, InDocs, NearTo, OccurrencesOf, Occurring, Several
+from ngramdb.source import Tokenizer
 
 _WHITE_SPACE = re.compile(f"[{WHITE_SPACE}]+")
 

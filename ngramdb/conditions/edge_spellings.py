@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.planner.source import Tokenizer
 from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.source import Tokenizer
 
 Ids = NDArray[np.int64]
 # Which of the n-grams flat[offsets[i]:offsets[i + 1]] occur: (n,) bool.

@@ -39,10 +39,10 @@ from ngramdb.planner.plan import (
     Node,
     NoDocs,
     OverlapTest,
+    PlanMeter,
     UnionOf,
 )
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.source import Corpus, Segment
 from ngramdb.types import Docs
 
 __all__ = ["Evaluator", "PlanMeter"]

@@ -22,9 +22,8 @@ from ngramdb.conditions.occurrences import Finder, Occurrences, Positions, Windo
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.interruptible_sort import counted, order_of
 from ngramdb.planner import choices
-from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring, PlanMeter
+from ngramdb.source import Segment, Tokenizer
 from ngramdb.types import Docs
 
 Counts = tuple[Docs, NDArray[np.int64]]

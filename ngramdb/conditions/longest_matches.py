@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.planner.source import Index, IntArray
+from ngramdb.source import Index, IntArray
 
 
 def longest_matches(index: Index, flat: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:

@@ -25,19 +25,10 @@ from ngramdb.conditions.stored_text import TextMatches
 from ngramdb.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.conditions.token_matches import TokenMatches
 from ngramdb.interruptible_sort import counted, each_once, numbered, order_of
+from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredText, StoredWords, TokenPattern, Variants
 from ngramdb.planner import choices
-from ngramdb.planner.plan import (
-    Costs,
-    Gapped,
-    Gram,
-    Pattern,
-    Simple,
-    StoredText,
-    StoredWords,
-    TokenPattern,
-    Variants,
-)
-from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer
+from ngramdb.planner.plan import Costs
+from ngramdb.source import Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
 Positions = NDArray[np.uint32]

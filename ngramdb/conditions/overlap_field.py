@@ -31,8 +31,8 @@ from ngramdb.conditions.edge_spellings import spellings_of
 from ngramdb.conditions.longest_matches import longest_matches
 from ngramdb.conditions.position_set import PlaceSet
 from ngramdb.interruptible_sort import each_once
-from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.registries import GROWING_TOKENIZERS
+from ngramdb.source import Corpus, Segment, Tokenizer
 from ngramdb.types import Docs
 
 Shares = NDArray[np.float64]

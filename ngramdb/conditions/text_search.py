@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.caching import cached_property
-from ngramdb.planner.plan import Gram, StoredText, one_case
-from ngramdb.planner.source import Tokenizer
+from ngramdb.patterns import Gram, StoredText, one_case
+from ngramdb.source import Tokenizer
 
 # Characters that are searched, or places that are found, between two interrupt checks.
 CHECK_CHARACTERS = 1 << 20

@@ -13,8 +13,8 @@ from ngramdb._cext.corpus.joins import values_within
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.interruptible_sort import each_once
-from ngramdb.planner.plan import Anchor, TokenPattern
-from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.patterns import Anchor, TokenPattern
+from ngramdb.source import Segment, Tokenizer
 
 Positions = NDArray[np.uint32]
 IntArray = NDArray[np.int64]

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.executor.questions.documents import matching
 from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
-    from ngramdb.planner.plan import Costs
-    from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.planner.plan import Costs, PlanMeter
 
 
 NOTHING_MEETS = "no document meets the condition"

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ngramdb import interrupts
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.planner.plan import PlanMeter
 
 
 Answer = TypeVar("Answer")

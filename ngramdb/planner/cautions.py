@@ -23,33 +23,23 @@ from ngramdb.errors import (
     ResourceError,
     TokenBoundaryWarning,
 )
-from ngramdb.planner import string_to_ids, wildcards
-from ngramdb.planner.names import near_value
-from ngramdb.planner.plan import (
-    CountDocuments,
-    Documents,
+from ngramdb.patterns import (
     Doubt,
     FieldText,
     Gram,
-    GroupedCount,
     Noted,
-    Outer,
     Phrase,
-    Plan,
     gives_words,
     show_text,
-    show_value,
     spells,
+    string_to_ids,
 )
-from ngramdb.planner.plan.phrases import (
-    INNER_MARK,
-    LIKE_A_PATTERN,
-    QUOTED,
-    SENTENCE_MARKS,
-    has_wildcard,
-)
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.patterns import advice as wildcards
+from ngramdb.patterns.phrases import INNER_MARK, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, has_wildcard
+from ngramdb.planner.names import near_value
+from ngramdb.planner.plan import CountDocuments, Documents, GroupedCount, Outer, Plan, show_value
 from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.source import Corpus, IntArray
 
 BLANK = " "
 # Questions whose answers are documents.

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from ngramdb.patterns import Gapped, Gram, Pattern, StoredText, StoredWords, TokenPattern, Variants
 from ngramdb.planner.plan import (
     AnyOf,
     Compared,
@@ -24,8 +25,6 @@ from ngramdb.planner.plan import (
     DocsOf,
     DocsWith,
     FieldTest,
-    Gapped,
-    Gram,
     InDocs,
     Intersection,
     Nearby,
@@ -34,14 +33,9 @@ from ngramdb.planner.plan import (
     OccurrencesOf,
     Occurring,
     OverlapTest,
-    Pattern,
-    StoredText,
-    StoredWords,
-    TokenPattern,
     UnionOf,
-    Variants,
 )
-from ngramdb.planner.source import PARSED_TYPE, Metadata
+from ngramdb.source import PARSED_TYPE, Metadata
 
 # Work in occurrences located: a value of a typed column, one of a column of JSON, a token whose n-gram is
 # looked up in another corpus, and an occurrence that is joined with those near it.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ngramdb.errors import BindError
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

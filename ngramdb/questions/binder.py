@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
+from ngramdb.patterns import Phrase
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.planner import optimize
-from ngramdb.planner.source import Catalog, Corpus
+from ngramdb.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Binder(Scope):
         alone = where is None or of_documents or isinstance(where, ast.Contains)
         narrowed = isinstance(where, ast.And) or not alone
         phrases = (
-            phrase._replace(narrowed=narrowed) if isinstance(phrase, plan.Phrase) else phrase
+            phrase._replace(narrowed=narrowed) if isinstance(phrase, Phrase) else phrase
             for phrase in self.phrases
         )
         return plan.changed(found, phrases=tuple(phrases))

@@ -36,9 +36,9 @@ from ngramdb.planner.plan import (
     Plan,
     Question,
 )
-from ngramdb.planner.source import Catalog, Corpus
 from ngramdb.questions.plans import Action
 from ngramdb.questions.session import BindCondition, Session
+from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 
 DELETE_COLUMNS = ("documents", "tokens", "version")

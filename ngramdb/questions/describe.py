@@ -12,11 +12,11 @@ from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Plan, Question
-from ngramdb.planner.source import Corpus
 from ngramdb.questions.plans import Action
 from ngramdb.questions.session import Session
 from ngramdb.questions.show import shown_time
 from ngramdb.segments.metadata_columns import JSON
+from ngramdb.source import Corpus
 
 DESCRIBE_COLUMNS = ("property", "value")
 

@@ -10,6 +10,7 @@ from ngramdb.questions.spelling import Condition, Model, Passage
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
+    from ngramdb import patterns
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
     from ngramdb.planner import plan as plans
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 else:
     models = lazy_module("ngramdb.questions.arguments.models")
     ast = lazy_module("ngramdb.language.ast")
+    patterns = lazy_module("ngramdb.patterns")
     plans = lazy_module("ngramdb.planner.plan")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
 
@@ -60,8 +62,8 @@ class Verbs(Asking):
             return part.dist(given, model, top)
         view = self._bound.current()
         context = self._bound.gram(given)
-        told = plans.may_mislead(context.text, view.tokenizer.kind)
-        phrases = (plans.Phrase(view, context),) if told else ()
+        told = patterns.may_mislead(context.text, view.tokenizer.kind)
+        phrases = (patterns.Phrase(view, context),) if told else ()
         return self._bound.run(
             plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
         )

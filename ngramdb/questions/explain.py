@@ -20,8 +20,7 @@ from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, changed
-from ngramdb.planner.plan_meter import PlanMeter
+from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, PlanMeter, changed
 from ngramdb.questions.plans import Action, answer, is_question
 from ngramdb.questions.session import Session
 

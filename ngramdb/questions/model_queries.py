@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
-    from ngramdb.planner import cautions, grams
+    from ngramdb.patterns import grams
+    from ngramdb.planner import cautions
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import Generation
-    from ngramdb.planner.source import IntArray
     from ngramdb.questions import python_warnings, results
     from ngramdb.questions.arguments import models, packing, patterns, to_ast
     from ngramdb.questions.results import NextTokens, NextTokensMany, Probability, Scores
+    from ngramdb.source import IntArray
 else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     models = lazy_module("ngramdb.questions.arguments.models")
@@ -40,7 +41,7 @@ else:
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
     ast = lazy_module("ngramdb.language.ast")
-    grams = lazy_module("ngramdb.planner.grams")
+    grams = lazy_module("ngramdb.patterns.grams")
     plans = lazy_module("ngramdb.planner.plan")
 
 

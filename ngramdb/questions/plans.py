@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         scoring,
         trace,
     )
-    from ngramdb.planner.plan import DocExpr, Documents, Node
-    from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.planner.plan import DocExpr, Documents, Node, PlanMeter
     from ngramdb.questions.session import Session
 else:
     document_subset = lazy_module("ngramdb.executor.document_subset")

@@ -18,12 +18,15 @@ from ngramdb.lazy import lazy_module
 from ngramdb.questions.results import Places, StoredDocument
 
 if TYPE_CHECKING:
-    from ngramdb.planner import cautions, grams
+    from ngramdb import patterns
+    from ngramdb.patterns import grams
+    from ngramdb.planner import cautions
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.source import Corpus
+    from ngramdb.source import Corpus
 else:
     cautions = lazy_module("ngramdb.planner.cautions")
-    grams = lazy_module("ngramdb.planner.grams")
+    grams = lazy_module("ngramdb.patterns.grams")
+    patterns = lazy_module("ngramdb.patterns")
     plans = lazy_module("ngramdb.planner.plan")
 
 
@@ -85,7 +88,7 @@ def warn_of_many(
             return
 
 
-def _phrase(view: Corpus, text: Any, matched: str | None, before: Any) -> plans.Phrase | None:
+def _phrase(view: Corpus, text: Any, matched: str | None, before: Any) -> patterns.Phrase | None:
     if not isinstance(text, str) and not isinstance(before, str):
         return None
     kind = view.tokenizer.kind
@@ -94,9 +97,9 @@ def _phrase(view: Corpus, text: Any, matched: str | None, before: Any) -> plans.
         if context is None or context.text is None:
             return None
         text, context = context.text, None
-    if not plans.may_mislead(text, kind):
+    if not patterns.may_mislead(text, kind):
         return None
-    return plans.Phrase(
+    return patterns.Phrase(
         view, grams.bind_text(text, view.tokenizer), matched, context, is_pattern=bool(matched)
     )
 

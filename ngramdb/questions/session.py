@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ngramdb.executor.results.result import Result
 from ngramdb.lm.statistics import Statistics
 from ngramdb.planner.plan import CountDocuments, DocExpr, Documents
-from ngramdb.planner.source import Catalog, Corpus
+from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 
 # A condition, to be bound to the corpus as it is when the writer's lock is held.

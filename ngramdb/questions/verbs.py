@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
+    from ngramdb.patterns import Gram, Noted
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
-    from ngramdb.planner.source import Corpus, IntArray
+    from ngramdb.planner.plan import DocExpr, Plan
+    from ngramdb.source import Corpus, IntArray
 
 #: The verbs of a corpus that are defined here, each with its module.
 VERBS = {

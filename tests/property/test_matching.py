@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.reference_questions import text_count, text_places
 
 import ngramdb
-from ngramdb.planner import longest_match
+from ngramdb.patterns import string_to_ids
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -116,8 +116,8 @@ def test_strings_that_are_longer_than_what_is_counted_at_each_step(kind, byte_le
     string = text[start : data.draw(st.integers(start + 1, len(text)))]
     other = data.draw(st.sampled_from([string, string.swapcase(), string[::-1], string[:-1] + "b"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(longest_match, "WINDOW", 2)
-        patch.setattr(longest_match, "COUNTED_TOKENS", data.draw(st.sampled_from([0, 256])))
+        patch.setattr(string_to_ids, "WINDOW", 2)
+        patch.setattr(string_to_ids, "COUNTED_TOKENS", data.draw(st.sampled_from([0, 256])))
         check(byte_level_file if kind == "sub-words" else kind, texts, other, 1)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.planner.binding.unmatched import Compared, of_expression
+from ngramdb.patterns.advice import Compared, of_expression
 
 LETTERS = st.sampled_from(
     ["a", "B", "b", "-", "'", " ", "é", "É", "語", "7", r"\w", r"\W", r"\s", ".", "[^a]", "[A-Z]"]

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.planner.plan import AllDocs, Complement, Costs, DocsWith, Gram, Intersection, UnionOf
+from ngramdb.patterns import Gram
+from ngramdb.planner.plan import AllDocs, Complement, Costs, DocsWith, Intersection, UnionOf
 from support import crews
 
 # ---- metadata, patterns and n-grams, as trees of reference_questions ----

@@ -48,17 +48,22 @@ BELOW: dict[str, frozenset[str]] = {
     "serve": frozenset({"api", "questions", "compat", "lm", "ngramdb._cext.text.decimals", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(
-        {"questions", "language", "planner", "executor", "conditions", "engine", "ingest", "lm", "tokenizers"}
+        {
+            *("questions", "language", "planner", "patterns", "source", "executor", "conditions", "engine"),
+            *("ingest", "lm", "tokenizers"),
+        }
     ),
     # A statement's module has its verb, its binder, its plan and its operator.
-    "questions": frozenset({"language", "planner", "executor", "conditions", "lm", "segments", "_cext"}),
+    "questions": frozenset(
+        {"language", "planner", "patterns", "source", "executor", "conditions", "lm", "segments", "_cext"}
+    ),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(
         {
             "conditions",
+            "patterns",
+            "source",
             "ngramdb.planner.plan",
-            "ngramdb.planner.plan_meter",
-            "ngramdb.planner.source",
             "ngramdb.planner.choices",
             "lm",
             "segments",
@@ -67,15 +72,20 @@ BELOW: dict[str, frozenset[str]] = {
     ),
     "conditions": frozenset(
         {
+            "patterns",
+            "source",
             "ngramdb.planner.plan",
-            "ngramdb.planner.plan_meter",
-            "ngramdb.planner.source",
             "ngramdb.planner.choices",
             "segments",
             "_cext",
         }
     ),
-    "planner": frozenset({"ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"}),
+    "planner": frozenset(
+        {"patterns", "source", "ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"}
+    ),
+    # What plans look for: n-grams, and patterns that stand for several.
+    "patterns": frozenset({"source"}),
+    "source": frozenset(),
     "language": frozenset(),
     "engine": frozenset({"segments", "tokenizers", "ingest", "_cext"}),
     "lm": frozenset({"_cext"}),
@@ -377,6 +387,8 @@ class Verbs(Asking):
         ("ngramdb.executor.results.result", "ngramdb.questions", False),
         ("ngramdb.planner.planner", "ngramdb.language.ast", True),
         ("ngramdb.planner.planner", "ngramdb.language.parser", False),
+        ("ngramdb.planner.planner", "ngramdb.patterns", True),
+        ("ngramdb.patterns.text_matching", "ngramdb.planner.plan", False),
         ("ngramdb.planner.planner", "ngramdb.executor.results.result", False),
         ("ngramdb.executor.document_subset", "ngramdb.planner.plan", True),
         ("ngramdb.executor.document_subset", "ngramdb.planner.planner", False),

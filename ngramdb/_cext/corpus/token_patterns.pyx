@@ -48,7 +48,7 @@ cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb" nogil:
 cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb":
     int kPatternAny, kPatternOne, kPatternSet, kPatternSplit, kPatternJump, kPatternDone, kPatternBegin, kPatternEnd, kPatternWord
 
-# The codes of steps by their names in `ngramdb.planner.plan.token_patterns.Code`.
+# The codes of steps by their names in `ngramdb.patterns.token_regex.CODES`.
 PATTERN_CODES = {
     "ANY": kPatternAny, "ONE": kPatternOne, "SET": kPatternSet, "SPLIT": kPatternSplit, "JUMP": kPatternJump,
     "DONE": kPatternDone, "BEGIN": kPatternBegin, "END": kPatternEnd, "WORD": kPatternWord,

@@ -65,7 +65,7 @@ cdef extern from "ngramdb/corpus/conditions.hpp" namespace "ngramdb" nogil:
 cdef extern from "ngramdb/corpus/conditions.hpp" namespace "ngramdb":
     int kGram, kNot, kAnd, kAndOrdered, kOr, kEvery
 
-# The operators of conditions by their names in `ngramdb.planner.source.ConditionCode`.
+# The operators of conditions by their names in `ngramdb.source.ConditionCode`.
 CONDITION_CODES = {"GRAM": kGram, "NOT": kNot, "AND": kAnd, "AND_ORDERED": kAndOrdered, "OR": kOr, "EVERY": kEvery}
 
 # Rows that are copied, and n-grams that are searched, between two interrupt checks: a few milliseconds of work.

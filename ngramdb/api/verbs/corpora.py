@@ -19,7 +19,7 @@ from ngramdb.lm import sentences
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 from ngramdb.types import Docs

@@ -18,8 +18,8 @@ from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError, QueryCa
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.readers.lines import line_of, plain_line
 from ngramdb.planner.cautions import Caution
-from ngramdb.planner.source import IntArray, Segment, Tokenizer
 from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.source import IntArray, Segment, Tokenizer
 from ngramdb.tokenizers.base import Encoder, Ids
 from ngramdb.tokenizers.base import Tokenizer as TextTokenizer
 

@@ -43,8 +43,8 @@ from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, column_of, columns_in_files
-from ngramdb.planner.source import Segment
 from ngramdb.questions.session import Written
+from ngramdb.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024

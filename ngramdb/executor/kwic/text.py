@@ -20,8 +20,8 @@ from ngramdb.conditions.text_search import Sought, places_in_tokens
 from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.executor.kwic.sort_keys import ShownPlaces
 from ngramdb.executor.questions.document_columns import document_text
-from ngramdb.planner.plan import Pattern, StoredText, Variants
-from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.patterns import Pattern, StoredText, Variants
+from ngramdb.source import Segment, Tokenizer
 
 # Documents whose words are kept, and how many words of them together (some 24 bytes each).
 MOST_RECENT = 4096

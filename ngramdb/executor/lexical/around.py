@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.top_ngrams import NgramScan
 from ngramdb.interruptible_sort import each_once, numbered_sequences
 from ngramdb.interrupts import check
-from ngramdb.planner.source import IntArray, SegmentIndex
+from ngramdb.source import IntArray, SegmentIndex
 
 # N-grams that are read at most, and rows of a pass that take as long as one of them.
 MOST_READ = 1 << 21

@@ -33,9 +33,9 @@ from ngramdb.planner.plan import (
     Costs,
     DocExpr,
     Occurring,
+    PlanMeter,
 )
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.source import Corpus, IntArray
 
 COLLOCATE_TYPES = (str, int, int, int, int, int, int, int, float)
 

@@ -32,10 +32,10 @@ from ngramdb.planner.plan import (
     DocExpr,
     FieldKey,
     Occurring,
+    PlanMeter,
     Spread,
 )
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.source import Corpus, IntArray
 
 DISPERSION_TYPES = (int, int, int, float, float, float, float)
 

@@ -24,9 +24,8 @@ from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, none_is_so_long, require_table
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import require_memory
-from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness, PlanMeter
+from ngramdb.source import Corpus, IntArray
 
 KEYWORD_TYPES = (str, list, int, int, int, int, float)
 

@@ -29,18 +29,9 @@ from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, negative_na
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interruptible_sort import numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory
-from ngramdb.planner.plan import (
-    NGRAM_COLUMNS,
-    AllDocs,
-    Gram,
-    NgramSelection,
-    StoredWords,
-    TokenPattern,
-    one_case,
-    same_letters,
-)
-from ngramdb.planner.plan_meter import PlanMeter
-from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
+from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
+from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramSelection, PlanMeter
+from ngramdb.source import IntArray, Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
 # N-grams that are checked together, and the greatest number of their tokens: some megabytes.

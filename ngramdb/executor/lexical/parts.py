@@ -13,7 +13,7 @@ from ngramdb.caching import cached_property
 from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.per_segment import each_segment
 from ngramdb.interruptible_sort import numbered
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.source import Corpus, IntArray
 
 Ids = NDArray[np.uint32]
 

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.results.result import Result
+from ngramdb.patterns import Gram, Variants
 from ngramdb.planner import plan as nodes
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.conditions.docset import DocSet
     from ngramdb.conditions.evaluation import Evaluator
-    from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.planner.plan import PlanMeter
 
 
 def count(plan: nodes.CountGram) -> Result:
@@ -59,9 +60,9 @@ def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
         return None if None in counts else sum(n for n in counts if n is not None)
     if not isinstance(expr, nodes.OccurrencesOf):
         return None
-    if isinstance(expr.pattern, nodes.Gram):
+    if isinstance(expr.pattern, Gram):
         return int(corpus.index.count(expr.pattern.ids))
-    if isinstance(expr.pattern, nodes.Variants):
+    if isinstance(expr.pattern, Variants):
         pairs = zip(expr.pattern.grams, expr.pattern.weights, strict=True)
         return sum(weight * int(corpus.index.count(gram.ids)) for gram, weight in pairs)
     return None

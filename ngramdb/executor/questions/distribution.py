@@ -30,10 +30,10 @@ from ngramdb.planner.plan import (
     DistributionBefore,
     DocExpr,
 )
-from ngramdb.planner.source import Corpus, Index, IntArray, Segment, TokenIds
+from ngramdb.source import Corpus, Index, IntArray, Segment, TokenIds
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan_meter import PlanMeter
+    from ngramdb.planner.plan import PlanMeter
 
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.

@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
     PlainDocs,
     column_of,
 )
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.source import Corpus, Segment
 from ngramdb.types import Docs
 
 # Documents per batch: their texts are in memory together.

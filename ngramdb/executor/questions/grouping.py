@@ -34,7 +34,7 @@ from ngramdb.planner.plan import (
     PlaceKey,
     column_of,
 )
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.source import Corpus, Segment
 from ngramdb.types import Docs
 
 # A field that most documents have a value of their own in makes about as many groups as documents; then a

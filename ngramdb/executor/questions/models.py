@@ -17,7 +17,7 @@ from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, fingerprint
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.source import Corpus, IntArray
 
 # Statistics that took so long are worth keeping, and a note says so.
 NOTED_SECONDS = 1.0

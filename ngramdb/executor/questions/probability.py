@@ -19,7 +19,7 @@ from ngramdb.lm.models import pack
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import Scores
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
-from ngramdb.planner.source import Corpus, Index, IntArray
+from ngramdb.source import Corpus, Index, IntArray
 
 # Tokens of contexts and continuations that are copied for one batch.
 BATCH_TOKENS = 1 << 22

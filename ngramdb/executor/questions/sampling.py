@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.planner.plan import Sampling
-from ngramdb.planner.source import Corpus, IntArray, Segment
+from ngramdb.source import Corpus, IntArray, Segment
 
 Ranks = NDArray[np.uint64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, frequent
-from ngramdb.planner.source import Index, IntArray
+from ngramdb.source import Index, IntArray
 
 Counted = tuple[NDArray[np.uint32], IntArray]
 

@@ -21,7 +21,7 @@ from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
-from ngramdb.planner.source import Corpus, Index, IntArray, Segment, Tokenizer
+from ngramdb.source import Corpus, Index, IntArray, Segment, Tokenizer
 from ngramdb.types import Docs
 
 # Spans per batch: finding a span's documents may take milliseconds where it occurs often.

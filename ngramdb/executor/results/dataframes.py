@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.source import Corpus
 from ngramdb.segments.metadata_columns import (
     import_pandas,
     is_number_or_stored,
     storage_type,
     widest_type,
 )
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
     import pyarrow

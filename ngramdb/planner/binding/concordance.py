@@ -5,15 +5,15 @@ from __future__ import annotations
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
+from ngramdb.patterns import Gram, Pattern, StoredWords, TokenPattern
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import document_keys, field_types, returned_fields
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.patterns import token_pattern_of
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.binding.sentences import require_sentences
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.binding.scope import Scope, require_sentences
 from ngramdb.registries import CHARACTER_TOKENIZERS
+from ngramdb.source import Corpus
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
 # characters.
@@ -49,7 +49,7 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         scope.fail(PlanError, what, node.what)
     found = occurring(scope, node.what, corpus, condition)
     sought = _pattern(found)
-    if isinstance(sought, plan.Gram) and not len(sought):
+    if isinstance(sought, Gram) and not len(sought):
         scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
     where = condition(scope, node.where, corpus)
     order, depth, keys = _order(scope, node.order_by, corpus)
@@ -80,7 +80,7 @@ def _window(scope: Scope, node: ast.Kwic, corpus: Corpus) -> int | None:
     return default_window(corpus.tokenizer.kind) if window is None else min(window, plan.WHOLE_DOCUMENT)
 
 
-def _pattern(found: plan.Occurring) -> plan.Pattern | None:
+def _pattern(found: plan.Occurring) -> Pattern | None:
     """The pattern of which all occurrences of an expression are; None where there are several."""
     if isinstance(found, (plan.InDocs, plan.NearTo)):
         return _pattern(found.what)
@@ -148,9 +148,7 @@ def _lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
     return n, n
 
 
-def _contained(
-    scope: Scope, node: ast.Ngrams, corpus: Corpus
-) -> plan.Gram | plan.StoredWords | plan.TokenPattern | None:
+def _contained(scope: Scope, node: ast.Ngrams, corpus: Corpus) -> Gram | StoredWords | TokenPattern | None:
     """What n-grams contain: an n-gram, or a pattern over tokens."""
     inner = node.containing
     if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
@@ -161,7 +159,7 @@ def _contained(
     return token_pattern_of(scope, inner, corpus, node.ignore_case)
 
 
-def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, is_pattern: bool = False) -> plan.Gram | None:
+def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, is_pattern: bool = False) -> Gram | None:
     """What n-grams contain, start or end with."""
     if node is None:
         return None

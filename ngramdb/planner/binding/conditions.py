@@ -20,15 +20,27 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
+from ngramdb.patterns import FieldText, Gram, show_text
 from ngramdb.planner import plan
-from ngramdb.planner.binding.fields import bound_date, bound_field, scalar_types, unfit
-from ngramdb.planner.binding.never import in_two_kinds, never_true
-from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, of_operand
+from ngramdb.planner.binding.fields import (
+    bound_date,
+    bound_field,
+    in_two_kinds,
+    never_true,
+    scalar_types,
+    unfit,
+)
+from ngramdb.planner.binding.occurrences import (
+    distance,
+    has_occurrences,
+    in_one_sentence,
+    near_to,
+    of_operand,
+)
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.binding.sentences import in_one_sentence
-from ngramdb.planner.source import Corpus
 from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.source import Corpus
 
 # What stands for other characters in the template of LIKE.
 WILDCARDS = frozenset("%_")
@@ -108,7 +120,7 @@ def _may_be_unknown(node: ast.Condition) -> bool:
 
 def _contains(scope: Scope, node: ast.Contains, corpus: Corpus) -> plan.DocExpr:
     found = pattern(scope, node.pattern, corpus)
-    return plan.DocsWith(found) if isinstance(found, plan.Gram) else plan.DocsMatching(found)
+    return plan.DocsWith(found) if isinstance(found, Gram) else plan.DocsMatching(found)
 
 
 def _count_is(scope: Scope, node: ast.CountIs, corpus: Corpus) -> plan.DocExpr:
@@ -228,7 +240,7 @@ def _field_test(
         some = islice(chain.from_iterable(values), MOST_CHECKED)
         texts = [literal for literal in some if isinstance(literal, str)]
         is_equality = isinstance(predicate, plan.OneOf) or predicate.operator == "="
-        scope.phrases += [plan.FieldText(corpus, key.path, text) for text in texts if is_equality]
+        scope.phrases += [FieldText(corpus, key.path, text) for text in texts if is_equality]
     return found
 
 
@@ -278,7 +290,7 @@ def _as_ngram(scope: Scope, node: ast.Node) -> str:
         value = value.strip("%") if isinstance(value, str) else None
         if value is not None and WILDCARDS.intersection(value):
             value = None
-    return plan.show_text(value if isinstance(value, str) and value else "…")
+    return show_text(value if isinstance(value, str) and value else "…")
 
 
 if TYPE_CHECKING:

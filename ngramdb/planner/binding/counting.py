@@ -7,14 +7,15 @@ import numpy as np
 from ngramdb.errors import PlanError
 from ngramdb.interrupts import checked
 from ngramdb.language import ast
+from ngramdb.patterns import Gram, show_ids
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import DOC_ID, bound_key, field_types, path_of
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.plan.field_keys import PREFIX, plain_name
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.plan.fields import PREFIX, plain_name
+from ngramdb.source import Corpus
 
 # Tokens beside an occurrence by which it may be grouped: longer texts hardly ever come twice.
 MAX_BESIDE = 100
@@ -40,7 +41,7 @@ def count(scope: Scope, node: ast.Count) -> plan.Plan:
         return _grouped(scope, node, corpus, what, fields)
     _refuse_order(scope, node)
     sample = sampling(scope, node.sample)
-    if sample is None and isinstance(what, plan.OccurrencesOf) and isinstance(what.pattern, plan.Gram):
+    if sample is None and isinstance(what, plan.OccurrencesOf) and isinstance(what.pattern, Gram):
         return plan.CountGram(corpus, what.pattern)
     return plan.CountOccurrences(corpus, what, sample=sample)
 
@@ -87,7 +88,7 @@ def _table(scope: Scope, node: ast.Count, corpus: Corpus, keys: Keys) -> plan.Pl
     if any(isinstance(key, plan.PlaceKey) for key in keys):
         for what, item in zip(what_each, checked(every), strict=True):
             pattern = what.pattern if isinstance(what, plan.OccurrencesOf) else None
-            if isinstance(pattern, plan.Gram) and not len(pattern):
+            if isinstance(pattern, Gram) and not len(pattern):
                 scope.fail(PlanError, "text beside occurrences needs an n-gram of at least one token", item)
     found = plan.CountTable(
         corpus,
@@ -107,11 +108,11 @@ def _name(scope: Scope, node: ast.Condition) -> str:
         pattern = pattern.ngram
     if isinstance(pattern, ast.Parameter):
         value = scope.parameters.value(pattern)
-        return value if isinstance(value, str) else plan.show_ids(np.asarray(value))
+        return value if isinstance(value, str) else show_ids(np.asarray(value))
     if isinstance(pattern, ast.Text):
         return pattern.value
     if isinstance(pattern, ast.TokenIds):
-        return plan.show_ids(np.array(pattern.ids, dtype=np.int64))
+        return show_ids(np.array(pattern.ids, dtype=np.int64))
     start, stop = scope.place(node)
     return "" if scope.text is None or start is None else " ".join(scope.text[start:stop].split())
 

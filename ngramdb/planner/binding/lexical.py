@@ -7,15 +7,15 @@ from dataclasses import replace
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
+from ngramdb.patterns import Gram
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import DOC_ID, bound_field
 from ngramdb.planner.binding.occurrences import occurring
-from ngramdb.planner.binding.scope import Range, Scope
-from ngramdb.planner.binding.sentences import require_sentences
+from ngramdb.planner.binding.scope import Range, Scope, require_sentences
 from ngramdb.planner.names import default_corpus, listing, nearest
-from ngramdb.planner.source import Corpus
 from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
+from ngramdb.source import Corpus
 
 # Tokens on either side of an occurrence when WINDOW is missing: those of Church & Hanks (1990).
 SPAN = 5
@@ -118,7 +118,7 @@ def part(
     """The occurrences that a statement is about, and the documents that it is about."""
     found = occurring(scope, what, corpus, condition)
     pattern = found.pattern if isinstance(found, plan.OccurrencesOf) else None
-    if isinstance(pattern, plan.Gram) and not len(pattern):
+    if isinstance(pattern, Gram) and not len(pattern):
         scope.fail(PlanError, f"{verb} needs an n-gram of at least one token", what)
     return plan.InPart(found, condition(scope, where, corpus))
 

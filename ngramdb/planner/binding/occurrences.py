@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
+from ngramdb.patterns import StoredWords, TokenPattern
 from ngramdb.planner import plan
 from ngramdb.planner.binding.patterns import pattern
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.binding.sentences import in_one_sentence, require_sentences
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.binding.scope import Scope, require_sentences
+from ngramdb.source import Corpus
 
 
 class ConditionBinder(Protocol):
@@ -129,4 +129,16 @@ def near_to(
         found = plan.NearTo(first, tuple(near), tuple(apart), tokens)
     if docs:
         found = plan.InDocs(found, docs[0] if len(docs) == 1 else plan.Intersection(tuple(docs)))
+    return found
+
+
+def in_one_sentence(found: plan.Occurring) -> plan.Occurring:
+    """The same occurrences, where matches of patterns end with their sentence at the latest."""
+    if isinstance(found, plan.OccurrencesOf) and isinstance(found.pattern, (StoredWords, TokenPattern)):
+        return replace(found, pattern=found.pattern.in_one_sentence())
+    children: tuple[Any, ...] = found.children()
+    if isinstance(found, plan.AnyOf):
+        return replace(found, operands=tuple(map(in_one_sentence, found.operands)))
+    if isinstance(found, (plan.InDocs, plan.NearTo)):
+        return replace(found, what=in_one_sentence(children[0]))
     return found

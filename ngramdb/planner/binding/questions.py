@@ -10,8 +10,7 @@ from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import document_keys, returned_fields
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.binding.sentences import why_not_in_sentences
+from ngramdb.planner.binding.scope import Scope, why_not_in_sentences
 
 
 def prob(scope: Scope, node: ast.Prob) -> plan.Plan:

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple, NoReturn
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_INTEGER
+from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER, ModelSpec
+from ngramdb.patterns import Doubt, Gram, Noted, Phrase, may_mislead, show_text
+from ngramdb.patterns.grams import bind_gram, bind_text
 from ngramdb.planner import plan
-from ngramdb.planner.grams import bind_gram, bind_text
 from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.options import OptionType
 from ngramdb.planner.parameters import Parameters
-from ngramdb.planner.source import Catalog, Corpus
 from ngramdb.registries import DEFAULT_MATCH
+from ngramdb.source import Catalog, Corpus, Tokenizer
 
 
 class Range(NamedTuple):
@@ -59,7 +61,7 @@ class Scope:
         self.catalog = catalog
         self.parameters = parameters if parameters is not None else Parameters((), None)
         self.text = text
-        self.phrases: list[plan.Noted] = []
+        self.phrases: list[Noted] = []
 
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""
@@ -117,41 +119,39 @@ class Scope:
 
     # ---- leaves -----------------------------------------------------------------------------------------
 
-    def gram(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+    def gram(self, node: ast.Ngram, corpus: Corpus) -> Gram:
         """An n-gram literal or placeholder, tokenized by the corpus."""
         return self.bound(node, self.value_of(node), corpus)
 
-    def context(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+    def context(self, node: ast.Ngram, corpus: Corpus) -> Gram:
         """The same of a context, which the corpus is expected to have."""
         found = self.gram(node, corpus)
         self.remember(corpus, found)
         return found
 
-    def remember(self, corpus: Corpus, gram: plan.Gram, **others: Any) -> None:
+    def remember(self, corpus: Corpus, gram: Gram, **others: Any) -> None:
         """Keep a text that may find nothing because of its tokens, for a note on the answer."""
-        if plan.may_mislead(gram.text, corpus.tokenizer.kind):
-            self.phrases.append(plan.Phrase(corpus, gram, **others))
+        if may_mislead(gram.text, corpus.tokenizer.kind):
+            self.phrases.append(Phrase(corpus, gram, **others))
 
     def doubt(self, message: str | None) -> None:
         """Keep what is to be said of a condition that holds of nothing, or of all; None for nothing."""
         if message is not None:
-            self.phrases.append(plan.Doubt(message))
+            self.phrases.append(Doubt(message))
 
     def doubt_case(self, items: Sequence[ast.Node], corpus: Corpus) -> None:
         """Note IGNORE CASE after the last of several n-grams alone, unless the setting ignores all case."""
         if isinstance(items[-1], (ast.Contains, ast.Matching)) and not self.matching().ignore_case:
-            from ngramdb.planner.binding.unmatched import of_last_only
+            self.doubt(_of_last_only(items, corpus.tokenizer))
 
-            self.doubt(of_last_only(items, corpus.tokenizer))
-
-    def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> plan.Gram:
+    def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> Gram:
         """The same of a literal or placeholder whose value is known."""
         try:
             return bind_gram(value, corpus.tokenizer)
         except InvalidArgument as error:
             self.refuse(str(error), node, error)
 
-    def passage(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+    def passage(self, node: ast.Ngram, corpus: Corpus) -> Gram:
         """The tokens of a text that is scored or traced, which may have none."""
         try:
             found = bind_text(self.value_of(node), corpus.tokenizer)
@@ -297,3 +297,67 @@ class Scope:
     def place(node: ast.Node) -> tuple[int | None, int | None]:
         """Where a node stands in the text; (None, None) for one made by hand."""
         return (None, None) if node.span is None else (node.span.start, node.span.stop)
+
+
+def _of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None:
+    """Return a note on IGNORE CASE after the last of several n-grams or parts alone, or None.
+
+    There is none if case was ignored, or matched, on purpose in one of the others.
+    """
+    leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in items]
+    *others, last = leaves
+    if not (isinstance(last, ast.Matching) and last.ignore_case):
+        return None
+    if any(isinstance(item, ast.Matching) for item in others):
+        return None
+    texts = [item.value for item in others if isinstance(item, ast.Text)]
+    cased = [
+        text for text in texts if tokenizer.normalized(text.lower()) != tokenizer.normalized(text.upper())
+    ]
+    if not cased:
+        return None
+    first = show_text(cased[0])
+    return (
+        f"IGNORE CASE belongs to the last n-gram alone, and {first} is matched as it is written; write "
+        f"{first} IGNORE CASE as well"
+    )
+
+
+def require_sentences(scope: Scope, node: ast.Node, corpus: Corpus) -> None:
+    """Fails, at the node, unless the sentences of all documents are known.
+
+    Cost: for each segment, the first time, a look at each document.
+    """
+    why = _unknown_sentences(corpus, scope.catalog.own_corpus_names())
+    if why is not None:
+        scope.fail(PlanError, why, node)
+
+
+def why_not_in_sentences(corpus: Corpus, own_names: Sequence[str]) -> str | None:
+    """Return why texts cannot be scored as sentences of a corpus, or None. Cost: as `require_sentences`."""
+    if is_cut(corpus):
+        why: str | None = (
+            f"models of {corpus.entry.name} cut documents at its sentence_separator, and not where patterns "
+            "find sentences"
+        )
+    else:
+        why = _unknown_sentences(corpus, own_names)
+    return None if why is None else f"{why}; DOCUMENT (document=True in Python) scores a text as a document"
+
+
+def _unknown_sentences(corpus: Corpus, own_names: Sequence[str]) -> str | None:
+    for i, segment in enumerate(corpus.segments):
+        if segment.n_documents and segment.sentences is None:
+            name = corpus.corpus_of(i)
+            return f"{name} does not know its sentences: {_remedy(own_names, name, corpus)}"
+    return None
+
+
+def _remedy(own_names: Sequence[str], name: str, corpus: Corpus) -> str:
+    if corpus.tokenizer.kind == "tokens":
+        return "its documents are token ids, without a text"
+    if name not in own_names:
+        return "another program's index does not say where they begin"
+    if corpus.tokenizer.kind == "callable":
+        return "its tokenizer does not say where in a text its tokens stand (spans)"
+    return f"COMPACT {name} finds them in its texts, if it was not created WITH (sentences = FALSE)"

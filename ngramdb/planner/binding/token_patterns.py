@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,28 +13,33 @@ from ngramdb.caching import cached_property
 from ngramdb.diacritics import JOINERS, Spelling, unmarked
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.planner import plan, token_regex, wildcards
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.binding.sentences import require_sentences
-from ngramdb.planner.binding.unmatched import Compared, of_expression
-from ngramdb.planner.source import Corpus, IntArray, WordList
-
-# Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
-MAX_LISTED = 64
-
-# Memory for the sets of a program, a bit for each token of the vocabulary.
-MAX_SET_BYTES = 1 << 28
-
-# Words of a set that documents are chosen by: each is looked up.
-MAX_NEEDED = 1 << 12
-
-# Tokens of a set that plans print.
-SHOWN_TOKENS = 5
+from ngramdb.patterns import (
+    SINGLE,
+    Gram,
+    Noted,
+    Pattern,
+    Phrase,
+    Simple,
+    StoredText,
+    StoredWords,
+    TokenPattern,
+    Variants,
+    gives_pieces,
+    gives_words,
+    programs,
+    same_letters,
+    show_ids,
+    show_text,
+    token_regex,
+)
+from ngramdb.patterns.advice import Compared, after_prefix, in_words, of_expression
+from ngramdb.planner.binding.scope import Scope, require_sentences
+from ngramdb.source import Corpus, IntArray
 
 _NGRAMS = (ast.Text, ast.TokenIds, ast.Parameter)
 
 # Binds an n-gram alone; handed in, since it binds patterns itself.
-NgramBinder = Callable[[Scope, Any, Corpus], plan.Simple]
+NgramBinder = Callable[[Scope, Any, Corpus], Simple]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def is_ngram(node: ast.Matching) -> bool:
     return isinstance(node.ngram, _NGRAMS) and not (node.prefix or node.ignore_diacritics)
 
 
-def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder) -> plan.Pattern:
+def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder) -> Pattern:
     """What a pattern means in a corpus: an n-gram or several, where it comes down to these, else a program.
 
     Raises
@@ -65,18 +68,18 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
     shape = binding.whole(node, Manner())
     written = binding.written(node)
     if not token_regex.can_occur(shape):
-        return plan.Variants(written, (), ())
+        return Variants(written, (), ())
     if binding.letters is not None:
-        return _stored_words(shape, written, binding.letters, binding.notes, corpus)
-    listed = token_regex.listed(shape, MAX_LISTED)
+        return programs.of_words(shape, written, binding.letters, binding.notes, corpus)
+    listed = token_regex.listed(shape, programs.MAX_LISTED)
     if listed is not None:
-        return _of_ngrams(listed, written, corpus)
-    return _program(shape, written, binding.notes, corpus)
+        return programs.of_ngrams(listed, written, corpus)
+    return programs.of_tokens(shape, written, binding.notes, corpus)
 
 
 def program(
     scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder, ignore_case: bool
-) -> plan.StoredWords | plan.TokenPattern:
+) -> StoredWords | TokenPattern:
     """The same as a program in any case, which reads n-grams wherever they are from."""
     binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
@@ -84,172 +87,8 @@ def program(
         scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
     written = binding.written(node)
     if binding.letters is not None:
-        return _stored_words(shape, written, binding.letters, binding.notes, corpus)
-    return _program(shape, written, binding.notes, corpus)
-
-
-class _Letters:
-    """The words that a pattern over words speaks of, numbered as they are met."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}
-
-    def one_of(self, words: Iterable[bytes]) -> token_regex.OneOf:
-        """One of these words."""
-        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
-        return token_regex.OneOf(np.unique(np.array(numbers, dtype=np.int64)))
-
-    def words(self) -> list[bytes]:
-        """All of them."""
-        return list(self._numbers)
-
-
-def _stored_words(
-    shape: token_regex.Shape, written: str, letters: _Letters, notes: list[str], corpus: Corpus
-) -> plan.StoredWords:
-    """A pattern over the words of stored texts. Cost: the first time that of reading all texts."""
-    words, program = letters.words(), _compiled(shape, written, len(letters.words()))
-    lengths = np.cumsum(list(map(len, words)), dtype=np.uint64)
-    listed = (
-        np.frombuffer(b"".join(words), dtype=np.uint8),
-        np.append(np.zeros(1, dtype=np.uint64), lengths),
-    )
-    key = hashlib.sha256(program.steps.tobytes() + program.bits.tobytes())
-    key.update(_key_of([listed]))
-    # A set of many words is in most documents, and takes a look at each word.
-    sets = {ids.tobytes(): ids for ids in token_regex.needed(shape) if len(ids) <= MAX_NEEDED}
-    needs = tuple(tuple(words[number] for number in ids.tolist()) for ids in sets.values())
-    n_documents, most = 0, 0
-    for segment in corpus.segments:
-        docs = corpus.tokenizer.documents_with_words(segment, needs)
-        if docs is None:
-            n_documents += segment.n_documents
-            most += segment.index.n_tokens + segment.n_documents
-        elif len(docs):
-            starts, stops = segment.index.document_bounds(docs)
-            n_documents += len(docs)
-            most += int((stops.astype(np.int64) - starts).sum()) + len(docs)
-    note = f"looks for words in the texts of {n_documents:,} document{'' if n_documents == 1 else 's'}"
-    return plan.StoredWords(
-        written,
-        key.digest(),
-        listed,
-        program.steps,
-        program.bits,
-        needs,
-        most,
-        (*notes, note),
-        sentences=token_regex.has_edges(shape),
-    )
-
-
-def _compiled(shape: token_regex.Shape, written: str, n_letters: int) -> token_regex.Program:
-    """Raises ResourceError where its sets would take too much memory."""
-    program = token_regex.Program(shape)
-    if program.n_set_bytes > MAX_SET_BYTES:
-        raise ResourceError(
-            f"{written} has {len(program.sets):,} different expressions, too many for a vocabulary of "
-            f"{n_letters:,} tokens",
-            limit=MAX_SET_BYTES,
-            asked=program.n_set_bytes,
-        )
-    return program
-
-
-def _of_ngrams(listed: list[token_regex.Key], written: str, corpus: Corpus) -> plan.Pattern:
-    tokenizer = corpus.tokenizer
-    corpus.check_difference()
-    found = [
-        plan.Gram(
-            np.array(ids, dtype=np.int64), " ".join(map(plan.show_text, tokenizer.token_texts(list(ids))))
-        )
-        for ids in listed
-    ]
-    counts = corpus.index.count_many(*_packed(listed)).tolist()
-    occurring = [(gram, count) for gram, count in zip(found, counts, strict=True) if count]
-    return plan.Variants(
-        written,
-        tuple(gram for gram, _ in occurring),
-        (1,) * len(occurring),
-        tuple(count for _, count in occurring),
-    )
-
-
-def _packed(listed: list[token_regex.Key]) -> tuple[IntArray, IntArray]:
-    flat = np.array(list(chain.from_iterable(listed)), dtype=np.int64)
-    return flat, np.concatenate(([0], np.cumsum(list(map(len, listed))))).astype(np.int64)
-
-
-def _program(shape: token_regex.Shape, written: str, notes: list[str], corpus: Corpus) -> plan.TokenPattern:
-    program = _compiled(shape, written, corpus.tokenizer.n_vocabulary)
-    steps, sets = program.steps, program.bits
-    key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode())
-    key.update(_key_of(program.words))
-    anchor = min((_counted(found, corpus) for found in token_regex.anchors(shape)), key=_places, default=None)
-    length = _common_length(shape, anchor)
-    notes = [*notes, _looked_up(anchor, length)]
-    return plan.TokenPattern(
-        written,
-        key.digest(),
-        steps,
-        sets,
-        anchor,
-        length,
-        tuple(notes),
-        sentences=token_regex.has_edges(shape),
-        words=tuple(program.words),
-        by_word=isinstance(shape, token_regex.Words),
-    )
-
-
-def _key_of(lists: Iterable[WordList]) -> bytes:
-    key = hashlib.sha256()
-    for entries, bounds in lists:
-        key.update(bounds.tobytes() + entries.tobytes())
-    return key.digest()
-
-
-def _counted(anchor: token_regex.Anchor, corpus: Corpus) -> plan.Anchor:
-    count = 0
-    for segment in corpus.segments:
-        lo, hi = segment.index.ranges(anchor.flat, anchor.offsets).astype(np.int64)
-        count += int((hi - lo).sum())
-    return plan.Anchor(anchor.flat, anchor.offsets, anchor.least_before, anchor.most_before, count)
-
-
-def _places(anchor: plan.Anchor) -> int:
-    return anchor.count * (anchor.most_before - anchor.least_before + 1)
-
-
-def _common_length(shape: token_regex.Shape, anchor: plan.Anchor | None) -> int | None:
-    """The length of the anchor's n-grams, where these are all that matches, and as long as each other."""
-    least, most = token_regex.widths(shape)
-    if anchor is None or least != most or anchor.most_before:
-        return None
-    lengths = np.diff(anchor.offsets)
-    if not (lengths == least).all():
-        return None
-    n_matching = 1
-    for part in shape.parts if isinstance(shape, token_regex.Series) else (shape,):
-        if isinstance(part, token_regex.OneOf):
-            n_matching *= len(part.ids) if part.ids is not None else 0
-        else:
-            return None
-    return int(least) if n_matching == len(lengths) else None
-
-
-def _looked_up(anchor: plan.Anchor | None, length: int | None) -> str:
-    if anchor is None:
-        return "no part can be looked up: tries every token"
-    n = len(anchor.offsets) - 1
-    what = f"{n:,} n-gram{'' if n == 1 else 's'} at {anchor.count:,} place{'' if anchor.count == 1 else 's'}"
-    if length is not None:
-        return f"looks up {what}"
-    before = f"{anchor.least_before:,}"
-    if anchor.least_before != anchor.most_before:
-        before += f" to {anchor.most_before:,}"
-    tries = "there" if anchor.most_before == 0 else f"{before} token{'' if before == '1' else 's'} before"
-    return f"looks up {what}, tries the pattern {tries}"
+        return programs.of_words(shape, written, binding.letters, binding.notes, corpus)
+    return programs.of_tokens(shape, written, binding.notes, corpus)
 
 
 class _Binding:
@@ -264,11 +103,11 @@ class _Binding:
         self._corpus = corpus
         self._ngram = ngram
         self.notes: list[str] = []
-        self.letters: _Letters | None = None
+        self.letters: programs.Letters | None = None
         self._is_alone = isinstance(node.ngram if isinstance(node, ast.Matching) else node, _NGRAMS)
         tokenizer = corpus.tokenizer
-        if plan.gives_pieces(tokenizer) and tokenizer.token_bytes is None and _speaks_of_words(node):
-            self.letters = _Letters()
+        if gives_pieces(tokenizer) and tokenizer.token_bytes is None and _speaks_of_words(node):
+            self.letters = programs.Letters()
             if not tokenizer.lossless and not all(segment.has_texts for segment in corpus.segments):
                 name = corpus.entry.name
                 what = (
@@ -351,15 +190,15 @@ class _Binding:
         n_before = len(phrases)
         found = self._ngram(self._scope, asked, self._corpus)
         phrases[n_before:] = map(self._joined, phrases[n_before:])
-        if isinstance(found, plan.Gram):
+        if isinstance(found, Gram):
             if not len(found):
                 self._scope.fail(
                     PlanError, "a part of a pattern has at least one token; any token is written *", node
                 )
-            return _tokens(found)
-        if isinstance(found, plan.StoredText) or set(found.weights) - {1}:
+            return programs.as_shape(found)
+        if isinstance(found, StoredText) or set(found.weights) - {1}:
             tokenizer = self._corpus.tokenizer
-            joins = plan.gives_words(tokenizer) or tokenizer.token_bytes is not None
+            joins = gives_words(tokenizer) or tokenizer.token_bytes is not None
             why = (
                 "MATCH TEXT finds pieces of words here, and this takes whole tokens"
                 if self._is_alone
@@ -369,14 +208,14 @@ class _Binding:
             self._scope.fail(PlanError, f"{why}: {advice}", node)
         if not found.grams:
             return token_regex.OneOf(np.empty(0, dtype=np.int64))
-        return token_regex.choice(list(map(_tokens, found.grams)))
+        return token_regex.choice(list(map(programs.as_shape, found.grams)))
 
-    def _joined(self, phrase: plan.Noted) -> plan.Noted:
+    def _joined(self, phrase: Noted) -> Noted:
         """Return a phrase with the words that find it beside other parts, where MATCH TEXT is refused."""
-        if not isinstance(phrase, plan.Phrase) or phrase.matched is None:
+        if not isinstance(phrase, Phrase) or phrase.matched is None:
             return phrase
         tokenizer, text = self._corpus.tokenizer, phrase.gram.text or ""
-        words = wildcards.in_words(text, tokenizer) if plan.gives_pieces(tokenizer) else None
+        words = in_words(text, tokenizer) if gives_pieces(tokenizer) else None
         return phrase._replace(matched=words or None)
 
     def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> token_regex.Shape:
@@ -390,11 +229,11 @@ class _Binding:
             what = "PREFIX" if prefix else "IGNORE DIACRITICS"
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
-        by_text = plan.gives_pieces(tokenizer) and not by_tokens
-        by_pieces = by_tokens and not plan.gives_words(tokenizer) and kind not in plan.SINGLE
-        by_words = plan.gives_words(tokenizer) or by_text or by_pieces
+        by_text = gives_pieces(tokenizer) and not by_tokens
+        by_pieces = by_tokens and not gives_words(tokenizer) and kind not in SINGLE
+        by_words = gives_words(tokenizer) or by_text or by_pieces
         self._require_letters(manner, whole)
-        if not by_words and (prefix or kind not in plan.SINGLE):
+        if not by_words and (prefix or kind not in SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
         if manner.text:
@@ -403,7 +242,7 @@ class _Binding:
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
         if prefix:
-            self._scope.doubt(wildcards.after_prefix(value))
+            self._scope.doubt(after_prefix(value))
         split = tokenizer.split_unfinished if prefix else tokenizer.split
         if by_pieces:
             pieces = self._compared_texts(value, manner, whole, prefix)
@@ -473,7 +312,7 @@ class _Binding:
 
     def _compared_texts(self, value: str, manner: Manner, node: ast.Node, prefix: bool) -> list[str]:
         """Return the tokens of an n-gram; with `prefix` what they spell, with which some token begins."""
-        from ngramdb.planner import string_to_ids
+        from ngramdb.patterns import string_to_ids
 
         tokenizer = self._corpus.tokenizer
         texts = string_to_ids.compared_texts(value, tokenizer)
@@ -483,9 +322,9 @@ class _Binding:
         sought = unmarked(spelled) if manner.ignore_diacritics else spelled
         beginning = _spelling(sought, manner.ignore_case)._replace(is_prefix=True)
         if not len(tokenizer.matching(beginning, False, manner.ignore_diacritics)):
-            shown = " ".join(map(plan.show_text, tokenizer.token_texts(tokenizer.encode(value))))
+            shown = " ".join(map(show_text, tokenizer.token_texts(tokenizer.encode(value))))
             what = (
-                f"no token of the vocabulary begins with {plan.show_text(value)}, which is {shown}: PREFIX "
+                f"no token of the vocabulary begins with {show_text(value)}, which is {shown}: PREFIX "
                 "MATCH TOKENS takes the beginning of one token; leave MATCH TOKENS out for that of a word"
             )
             self._scope.fail(PlanError, what, node)
@@ -495,8 +334,8 @@ class _Binding:
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
         by_tokens = self._by_tokens(manner, node)
-        by_text = plan.gives_pieces(tokenizer) and not by_tokens
-        if not plan.gives_words(tokenizer) and kind not in plan.SINGLE and not by_text and not by_tokens:
+        by_text = gives_pieces(tokenizer) and not by_tokens
+        if not gives_words(tokenizer) and kind not in SINGLE and not by_text and not by_tokens:
             text = (
                 f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
                 f"{_others(kind)}: load it with the tokenizer `words`"
@@ -548,16 +387,16 @@ class _Binding:
         except (InvalidArgument, ResourceError) as error:
             self._scope.refuse(str(error), node, error)
         lists = tuple(some.words for some in found)
-        self.notes.append(f"{written}: {_counted_words(lists[-1])}")
+        self.notes.append(f"{written}: {programs.counted_words(lists[-1])}")
         if self.letters is not None:
-            return token_regex.series([self.letters.one_of(_split(words)) for words in lists])
+            return token_regex.series([self.letters.one_of(programs.split(words)) for words in lists])
         return token_regex.Words(lists, *found[0].sequences)
 
     def _note(self, written: str, found: token_regex.OneOf) -> None:
         assert found.ids is not None
         n = len(found.ids)
-        texts = map(plan.show_text, self._corpus.tokenizer.token_texts(found.ids[:SHOWN_TOKENS]))
-        shown = ", ".join(texts) + (", …" if n > SHOWN_TOKENS else "")
+        texts = map(show_text, self._corpus.tokenizer.token_texts(found.ids[: programs.SHOWN_TOKENS]))
+        shown = ", ".join(texts) + (", …" if n > programs.SHOWN_TOKENS else "")
         self.notes.append(f"{written}: {n:,} token{'' if n == 1 else 's'}" + (f" ({shown})" if n else ""))
 
     # ---- as it is written
@@ -586,7 +425,7 @@ class _Binding:
         if isinstance(node, ast.Regex):
             return f"/{node.expression}/"
         value = self._scope.value_of(node)
-        return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
+        return show_text(value) if isinstance(value, str) else show_ids(np.asarray(value))
 
 
 def _speaks_of_words(node: ast.Pattern, by_tokens: bool = False) -> bool:
@@ -604,32 +443,8 @@ def _speaks_of_words(node: ast.Pattern, by_tokens: bool = False) -> bool:
     return isinstance(node, ast.Regex) and not by_tokens
 
 
-def _split(words: WordList) -> list[bytes]:
-    content, bounds = words[0].tobytes(), words[1].tolist()
-    return [content[start:stop] for start, stop in pairwise(bounds)]
-
-
-def _counted_words(words: WordList) -> str:
-    """How many words, and which, as far as plans print them."""
-    entries, bounds = words
-    n = len(bounds) - 1
-    shown = [
-        plan.show_text(entries[a:b].tobytes().decode("utf-8", "backslashreplace"))
-        for a, b in pairwise(bounds[: SHOWN_TOKENS + 1].tolist())
-    ]
-    more = ", …" if n > SHOWN_TOKENS else ""
-    return f"{n:,} word{'' if n == 1 else 's'} of the text" + (f" ({', '.join(shown)}{more})" if n else "")
-
-
-def _tokens(gram: plan.Gram) -> token_regex.Shape:
-    none = np.empty(0, dtype=np.int64)
-    return token_regex.series(
-        [token_regex.OneOf(np.array([i], dtype=np.int64) if i >= 0 else none) for i in gram.key]
-    )
-
-
 def _spelling(word: str, ignore_case: bool) -> Spelling:
-    return Spelling(tuple(map(plan.same_letters, word)) if ignore_case else tuple(word))
+    return Spelling(tuple(map(same_letters, word)) if ignore_case else tuple(word))
 
 
 def _modifiers(manner: Manner) -> str:

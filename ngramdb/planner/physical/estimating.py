@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ngramdb.patterns import Gram, Pattern, Variants
 from ngramdb.planner.choices import pattern_bound
 from ngramdb.planner.physical.explain_estimates import Choices
 from ngramdb.planner.plan import (
@@ -19,7 +20,6 @@ from ngramdb.planner.plan import (
     DocsWith,
     Estimate,
     FieldTest,
-    Gram,
     InDocs,
     Intersection,
     Missing,
@@ -30,14 +30,12 @@ from ngramdb.planner.plan import (
     OccurrencesOf,
     Occurring,
     OverlapTest,
-    Pattern,
     Several,
     UnionOf,
-    Variants,
     changed,
 )
-from ngramdb.planner.plan.estimates import COSTS, Costs
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.plan.nodes import COSTS, Costs
+from ngramdb.source import Corpus
 
 # Shares of the documents that conditions on fields are expected to select, without counting them. Those that
 # System R used (Selinger et al. 1979, "Access path selection", table 1).

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ngramdb.patterns import Gram
 from ngramdb.planner import choices
 from ngramdb.planner.choices import LOCATE, SCAN, Leaf
 from ngramdb.planner.plan import (
@@ -25,7 +26,6 @@ from ngramdb.planner.plan import (
     DocsMatching,
     DocsOf,
     DocsWith,
-    Gram,
     InDocs,
     Intersection,
     Nearby,
@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
     Several,
     UnionOf,
 )
-from ngramdb.planner.source import Segment
+from ngramdb.source import Segment
 
 # More descriptions of one node are summed up.
 MOST_DESCRIPTIONS = 3

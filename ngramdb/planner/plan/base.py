@@ -8,12 +8,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ngramdb.late_dataclasses import dataclass
+from ngramdb.patterns.phrases import Noted
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
-from ngramdb.planner.plan.phrases import Noted
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan.estimates import Costs
+    from ngramdb.planner.plan.nodes import Costs
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ngramdb.late_dataclasses import dataclass
+from ngramdb.patterns.grams import Gram
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
-from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan.estimates import Costs
-    from ngramdb.planner.plan.field_keys import FieldKey
+    from ngramdb.patterns.nodes import Pattern
+    from ngramdb.planner.plan.fields import FieldKey
+    from ngramdb.planner.plan.nodes import Costs
     from ngramdb.planner.plan.occurring import InPart
-    from ngramdb.planner.plan.patterns import Pattern
 
 CONCORDANCE_COLUMNS = ("doc_id", "position", "left", "match", "right")
 NGRAM_COLUMNS = ("ngram", "token_ids", "count")

@@ -6,14 +6,14 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.plan.field_keys import part_of
-from ngramdb.planner.plan.grams import Gram
+from ngramdb.patterns.grams import Gram
+from ngramdb.planner.plan.fields import part_of
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan.patterns import Pattern
-    from ngramdb.planner.plan.predicates import Predicate
+    from ngramdb.patterns.nodes import Pattern
+    from ngramdb.planner.plan.fields import Predicate
 
 
 @dataclass(frozen=True)

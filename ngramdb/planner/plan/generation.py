@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lm.spec import ModelSpec
+from ngramdb.patterns.grams import Gram
 from ngramdb.planner.plan.base import SliceQuestion
-from ngramdb.planner.plan.grams import Gram
 
 GENERATION_COLUMNS = ("rank", "text", "logprob")
 

@@ -12,11 +12,11 @@ from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.occurring import InPart
 
 if TYPE_CHECKING:
+    from ngramdb.patterns.grams import Gram
+    from ngramdb.patterns.nodes import StoredWords, TokenPattern
     from ngramdb.planner.plan.documents import Contrast
-    from ngramdb.planner.plan.estimates import Costs
-    from ngramdb.planner.plan.field_keys import FieldKey
-    from ngramdb.planner.plan.grams import Gram
-    from ngramdb.planner.plan.patterns import StoredWords, TokenPattern
+    from ngramdb.planner.plan.fields import FieldKey
+    from ngramdb.planner.plan.nodes import Costs
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")

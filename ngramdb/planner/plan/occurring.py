@@ -6,11 +6,11 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.plan.grams import Gram
+from ngramdb.patterns.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan.patterns import Pattern
+    from ngramdb.patterns.nodes import Pattern
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
+from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.plan.documents import AllDocs, Complement, DocsWith, Intersection, NoDocs, UnionOf
 from ngramdb.planner.plan.nodes import DocExpr
-from ngramdb.planner.source import ConditionCode, IntArray
+from ngramdb.source import ConditionCode, IntArray
+from ngramdb.types import are_token_ids
 
 GRAM, NOT, AND, AND_ORDERED, OR, EVERY = map(int, ConditionCode)
 
@@ -96,3 +99,43 @@ def _are_independent(keys: list[tuple[int, ...]]) -> bool:
         if n < len(key)
         for i in range(len(key) - n + 1)
     )
+
+
+# ---- Conditions of AND, OR and NOT over placeholders alone: their plan is made once, but for the n-grams.
+
+
+@dataclass(frozen=True)
+class Template:
+    """Operators in prefix order, as PlainDocs has them, and the placeholders of the n-grams."""
+
+    code: list[int]
+    leaves: list[ast.Parameter]
+
+    @classmethod
+    def of(cls, node: ast.Condition) -> Template | None:
+        """The template of a condition; None where something else is in it."""
+        template = cls([], [])
+        return template if template._add(node) else None
+
+    def filled(self, values: Parameters) -> PlainDocs | None:
+        """The condition for these values; None unless all of them are lists or tuples of token ids."""
+        grams: list[Ids] = []
+        for leaf in self.leaves:
+            ids = values.value(leaf)
+            if not are_token_ids(ids):
+                return None
+            grams.append(tuple(ids))
+        return PlainDocs(self.code, grams)
+
+    def _add(self, node: ast.Condition) -> bool:
+        if isinstance(node, ast.Contains) and isinstance(node.pattern, ast.Parameter):
+            self.code.append(GRAM)
+            self.leaves.append(node.pattern)
+            return True
+        if isinstance(node, ast.Not):
+            self.code.append(NOT)
+            return self._add(node.operand)
+        if isinstance(node, (ast.And, ast.Or)):
+            self.code.extend((AND_ORDERED if isinstance(node, ast.And) else OR, len(node.operands)))
+            return all(self._add(operand) for operand in node.operands)
+        return False

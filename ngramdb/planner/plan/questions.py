@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
-from ngramdb.planner.plan.estimates import COSTS, Costs
-from ngramdb.planner.plan.field_keys import FieldKey, PlaceKey
-from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
+from ngramdb.planner.plan.fields import FieldKey, PlaceKey
+from ngramdb.planner.plan.nodes import COSTS, Costs, DocExpr, Node, Occurring, changed
 from ngramdb.planner.plan.occurring import Several
 
 if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
+    from ngramdb.patterns.grams import Gram
     from ngramdb.planner.plan.concordance import Sampling
-    from ngramdb.planner.plan.grams import Gram
 
 # The units that a text is scored in, each from its beginning to its end.
 Unit: TypeAlias = Literal["document", "sentence"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ngramdb.patterns import Gram
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     AllDocs,
@@ -14,7 +15,6 @@ from ngramdb.planner.plan import (
     DocExpr,
     DocsOf,
     DocsWith,
-    Gram,
     InDocs,
     Intersection,
     Nearby,

@@ -12,6 +12,7 @@ import numpy as np
 
 from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.lm.spec import ModelSpec
+from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredWords, TokenPattern, Variants
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     DISTRIBUTION_COLUMNS,
@@ -26,8 +27,6 @@ from ngramdb.planner.plan import (
     DocsOf,
     DocsWith,
     FieldTest,
-    Gapped,
-    Gram,
     InRange,
     Nearby,
     NearTo,
@@ -36,16 +35,11 @@ from ngramdb.planner.plan import (
     Nowhere,
     OccurrencesOf,
     OneOf,
-    Pattern,
     Plan,
     Probability,
-    Simple,
-    StoredWords,
-    TokenPattern,
-    Variants,
 )
 from ngramdb.planner.rules.base import Rule, on_nodes
-from ngramdb.planner.source import Corpus
+from ngramdb.source import Corpus
 
 
 def _fold(expr: Node) -> Node:

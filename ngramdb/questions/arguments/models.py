@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.planner.source import Catalog
 from ngramdb.registries import MODELS
+from ngramdb.source import Catalog
 
 if TYPE_CHECKING:
     from ngramdb.language import parser

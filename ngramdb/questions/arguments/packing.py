@@ -9,8 +9,8 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
-from ngramdb.planner.grams import bind_gram
-from ngramdb.planner.source import IntArray, Tokenizer
+from ngramdb.patterns.grams import bind_gram
+from ngramdb.source import IntArray, Tokenizer
 from ngramdb.types import array_of, integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]

@@ -15,10 +15,10 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.parameters import Parameters, ParameterValues, Placeholders
 
 if TYPE_CHECKING:
-    from ngramdb.planner import plan_cache
-    from ngramdb.planner.plan_cache import Template
+    from ngramdb.planner.plan import plain
+    from ngramdb.planner.plan.plain import Template
 else:
-    plan_cache = lazy_module("ngramdb.planner.plan_cache")  # most statements do not need it
+    plain = lazy_module("ngramdb.planner.plan.plain")  # most statements do not need it
 
 # Number of cached statements, and their greatest length: about a megabyte at most, without trees.
 REMEMBERED = 256
@@ -68,4 +68,4 @@ def _statements(text: str) -> ParsedStatements:
 @lru_cache(maxsize=REMEMBERED)
 def _condition(text: str) -> ParsedCondition:
     condition = parse_condition(text)
-    return ParsedCondition(condition, Placeholders((condition,)), plan_cache.Template.of(condition))
+    return ParsedCondition(condition, Placeholders((condition,)), plain.Template.of(condition))

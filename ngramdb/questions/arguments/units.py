@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ngramdb import interrupts
 from ngramdb.bool_arguments import as_flag
 from ngramdb.errors import InvalidArgument, PlanError
-from ngramdb.planner.binding.sentences import why_not_in_sentences
+from ngramdb.planner.binding.scope import why_not_in_sentences
 from ngramdb.questions.arguments import packing
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan import Unit
-    from ngramdb.planner.source import Corpus, IntArray
     from ngramdb.questions.verbs import Bound
+    from ngramdb.source import Corpus, IntArray
 
 
 def unit_of(document: bool | None, sentence: bool | None, default: Unit | None = None) -> Unit | None:

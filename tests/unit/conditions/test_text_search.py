@@ -9,7 +9,7 @@ from support.polls import cpu_below
 from support.reference_questions import text_places
 
 from ngramdb.conditions.text_search import Sought
-from ngramdb.planner.plan import StoredText
+from ngramdb.patterns import StoredText
 
 
 @pytest.mark.parametrize("ignore_case", [False, True])

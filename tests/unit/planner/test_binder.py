@@ -10,6 +10,7 @@ from ngramdb.errors import BindError, PlanError
 from ngramdb.formats import READ
 from ngramdb.language.parser import parse, parse_statement
 from ngramdb.lm.spec import ModelSpec
+from ngramdb.patterns import Gram
 from ngramdb.planner import plan
 from ngramdb.planner.parameters import Parameters
 from ngramdb.questions.binder import Binder
@@ -27,7 +28,7 @@ def bind(text, values=None, corpora=(WIKI,), current=None):
 
 
 def test_the_only_corpus_is_the_default():
-    assert bind('COUNT "a b"') == plan.CountGram(WIKI, plan.Gram(np.array([0, 1]), ""))
+    assert bind('COUNT "a b"') == plan.CountGram(WIKI, Gram(np.array([0, 1]), ""))
     assert bind('COUNT "a"').corpus is WIKI
 
 

@@ -7,16 +7,9 @@ import pytest
 from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.language.parser import parse_statement
+from ngramdb.patterns import Gram, Variants
 from ngramdb.planner.physical import CHOICES
-from ngramdb.planner.plan import (
-    Constant,
-    CountDocuments,
-    CountOccurrences,
-    DocsMatching,
-    Gram,
-    OccurrencesOf,
-    Variants,
-)
+from ngramdb.planner.plan import Constant, CountDocuments, CountOccurrences, DocsMatching, OccurrencesOf
 from ngramdb.planner.planner import rule_names
 from ngramdb.planner.rules import RULES, rewrite
 from ngramdb.questions.binder import Binder

@@ -13,7 +13,7 @@
 namespace ngramdb {
 
 // A condition in prefix order: an operator, then its operands. AND and OR are followed by their number of operands; the
-// k-th kGram is the k-th n-gram. The codes are those of `ConditionCode` in planner/source.py.
+// k-th kGram is the k-th n-gram. The codes are those of `ConditionCode` in ngramdb/source.py.
 enum ConditionCode : int32_t { kGram, kNot, kAnd, kAndOrdered, kOr, kEvery };
 
 // Ascending numbers of documents, or (negated) of all others.

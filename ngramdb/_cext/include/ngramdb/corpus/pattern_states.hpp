@@ -23,7 +23,7 @@
 
 namespace ngramdb {
 
-// Steps of a program, each with two arguments; ngramdb/planner/shapes.py writes them.
+// Steps of a program, each with two arguments; ngramdb/patterns/token_regex.py writes them.
 enum PatternCode : int64_t {
   kPatternAny = 0,    // reads any token
   kPatternOne = 1,    // reads the token x

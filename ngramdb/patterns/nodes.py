@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.source import IntArray, WordList
+from ngramdb.patterns.grams import Gram
+from ngramdb.source import IntArray, WordList
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from support.subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.planner.binding.unmatched import Compared, of_expression
+from ngramdb.patterns.advice import Compared, of_expression
 from ngramdb.tokenizers.registry import create_tokenizer
 
 WORDS = Compared(create_tokenizer("words"), own_tokens=True, ignore_case=False)

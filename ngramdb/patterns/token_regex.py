@@ -13,7 +13,7 @@ from itertools import islice, pairwise, product
 
 import numpy as np
 
-from ngramdb.planner.source import IntArray, WordList
+from ngramdb.source import IntArray, WordList
 
 # Steps of a program: more come of repetitions of repetitions only.
 MAX_STEPS = 20_000

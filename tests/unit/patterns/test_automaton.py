@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ngramdb.planner.automaton import DEAD, Automaton, Pieces
+from ngramdb.patterns.automaton import DEAD, Automaton, Pieces
 
 
 def accepts(automaton: Automaton, data: bytes) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.source import Corpus
+from ngramdb.patterns.grams import Gram
 from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.source import Corpus
 
 # The sign that other programs use for any characters; in an n-gram it is a character like others.
 STAR = "*"

@@ -1,21 +1,153 @@
-"""Notes on patterns that cannot match as they are written, whatever the documents are.
+"""Advice on n-grams with wildcards: the pattern of the language for what they mean in other programs.
 
-An expression is compared with one token at a time. Under the rule of the tokenizer `words`, a token is a run
-of letters, digits and marks, or one other character; white space belongs to no token. So `/time flies/`
-matches nothing in any corpus.
+`"gov*"` is `"gov" PREFIX`, `"wom?n"` is `/wom.n/`, `"good|bad"` is `/good|bad/` and `"the * of"` is
+`"the" * "of"`. An n-gram has no wildcards: its signs are characters.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from ngramdb.diacritics import SINGLE
-from ngramdb.language import ast
-from ngramdb.planner import plan
-from ngramdb.planner.source import Tokenizer
+from ngramdb.diacritics import SINGLE as IDEOGRAPHS
+from ngramdb.errors import InvalidArgument, ResourceError
+from ngramdb.patterns.grams import SINGLE, gives_pieces, gives_words, show_text
+from ngramdb.patterns.phrases import EXPRESSION, MAYBE_WILDCARD, Phrase, has_wildcard
+from ngramdb.source import Corpus, Tokenizer
+
+_ANY_TOKEN = frozenset({"*", "?", "%", ".*", ".+"})
+_GLOB = {"*": ".*", "%": ".*", "?": "."}
+_SIGNS = re.compile(r"[*?%]")
+# A word that begins so, and no other wildcard.
+_BEGINNING = re.compile(r"([^*?%]*[^*?%\s])[*%]")
+
+
+class Meant(NamedTuple):
+    """A pattern, and a clause on what it finds."""
+
+    pattern: str
+    finds: str
+
+
+def reads_as_wildcard(text: str) -> bool:
+    """Return True if a text has a sign that stands for any letters or words in other programs."""
+    return has_wildcard(text) or any(kind.search(text) is not None for kind in (EXPRESSION, MAYBE_WILDCARD))
+
+
+def note(phrase: Phrase) -> str | None:
+    """Return a note on a text with wildcards; None if it more likely is a text with such signs."""
+    text, corpus = phrase.gram.text or "", phrase.corpus
+    is_expression = any(map(_is_expression, text.split()))
+    signs = _SIGNS.findall(text)
+    if not phrase.is_pattern:
+        is_text = phrase.is_passage or len(signs) > 1 + is_expression
+        if is_text or not (is_expression or has_wildcard(text)):
+            return None
+    if is_expression:
+        said = f"{show_text(text)} is text as it stands, not a regular expression"
+    else:
+        said = f'"{signs[0]}" in {show_text(text)} is a character like any other'
+    if not phrase.is_pattern:
+        return f"{said}, and no pattern can be written here"
+    meant = _meant(text.strip(), corpus) if _takes_expressions(corpus) else None
+    if meant is not None:
+        said += f"; {meant.pattern} {meant.finds}"
+    beginning = _SIGNS.sub("", text).strip()
+    is_word = not is_expression and "?" not in signs and " " not in text.strip()
+    if (
+        is_word
+        and beginning == text.strip(" *%")
+        and phrase.takes_match_text
+        and any(map(str.isalnum, beginning))
+    ):
+        said += f"; {show_text(beginning)} MATCH TEXT finds it as a part of words, too"
+    return said
+
+
+def after_prefix(text: str) -> str | None:
+    """Return a note on the beginning of a word that ends in a wildcard, or None."""
+    ending = re.search(r"\w([*%])\Z", text)
+    if ending is None:
+        return None
+    said = f'"{ending[1]}" in {show_text(text)} is a character like any other'
+    return f"{said}; {_quoted(text[:-1])} PREFIX finds words that begin so"
+
+
+def in_words(text: str, tokenizer: Tokenizer) -> str:
+    """Return the words of a text as expressions, which match them whatever tokens they have."""
+    return " ".join(_slashed(re.escape(word)) for word in tokenizer.words_of(text))
+
+
+def _meant(text: str, corpus: Corpus) -> Meant | None:
+    beginning = _BEGINNING.fullmatch(text)
+    if beginning is not None and not _is_expression(text):
+        return Meant(f"{_quoted(beginning[1])} PREFIX", "finds words that begin so")
+    parts = [_part(word, corpus) for word in text.split()]
+    written = [part for part in parts if part is not None]
+    if len(written) < len(parts) or not set(written) - {"*"}:
+        return None
+    if "*" in written:
+        return Meant(" ".join(written), "has any token there; a gap, [1..3], stands for several")
+    if any(map(_is_expression, text.split())):
+        return Meant(" ".join(written), "is matched as one")
+    return Meant(
+        " ".join(written), f"has any {'letter' if set(_SIGNS.findall(text)) == {'?'} else 'letters'} there"
+    )
+
+
+def _part(word: str, corpus: Corpus) -> str | None:
+    """Return one word, or word with wildcards, as a part of a pattern; None if there is no such part."""
+    tokenizer = corpus.tokenizer
+    if word in _ANY_TOKEN:
+        return "*"
+    is_expression = _is_expression(word)
+    beginning = _BEGINNING.fullmatch(word)
+    if beginning is not None and not is_expression:
+        return f"{_quoted(beginning[1])} PREFIX"
+    if not is_expression and not reads_as_wildcard(word):
+        return in_words(word, tokenizer) if gives_pieces(tokenizer) else _quoted(word)
+    if not is_expression:
+        word = "".join(_GLOB.get(character) or re.escape(character) for character in word)
+    if "\\" not in word:
+        word = tokenizer.normalized(word)
+    try:
+        asked = tokenizer.may_match if gives_words(tokenizer) else tokenizer.word_may_match
+        return (
+            _slashed(word) if asked(word, False) else in_parts(word, by_word=gives_pieces(tokenizer)) or None
+        )
+    except (InvalidArgument, ResourceError, re.error):
+        return None
+
+
+def _is_expression(word: str) -> bool:
+    """Return True if a word has the signs of expressions; not if they end an abbreviation, `U.S.*`."""
+    return EXPRESSION.search(word) is not None and not re.search(r"\w\.\w", word)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _slashed(expression: str) -> str:
+    return "/" + re.sub(r"(?<!\\)/", r"\\/", expression) + "/"
+
+
+def _takes_expressions(corpus: Corpus) -> bool:
+    """Return True if PREFIX and expressions have an answer. Pieces that spell no text need stored texts."""
+    tokenizer = corpus.tokenizer
+    if gives_words(tokenizer):
+        return True
+    is_read = not tokenizer.lossless
+    return gives_pieces(tokenizer) and not (
+        is_read and any(not segment.has_texts for segment in corpus.segments)
+    )
+
+
+# ---- Notes on patterns that cannot match as they are written, whatever the documents are.
+
 
 # A character of an expression that stands for itself, between parts of it: white space, or a mark that is a
 # token of its own.
@@ -63,13 +195,13 @@ def _reason(expression: str, compared: Compared) -> str:
             return f"needs a letter that {kind} replaces with another one: it matches nothing{advice}"
         why = "no token has a blank in it or joins a punctuation mark to other characters"
         advice = in_parts(expression, by_word=not compared.own_tokens)
-        singles = SINGLE.search(expression)
+        singles = IDEOGRAPHS.search(expression)
         if singles is not None:
             why = f"each ideograph or Hiragana letter, such as {singles[0]}, is a token"
             advice = advice or _one_by_one(expression, tokenizer, compared.own_tokens)
         written = f"; write {advice}" if advice else ""
         return f"is compared with one token at a time, and {why}: it matches nothing{written}"
-    if kind in plan.SINGLE:
+    if kind in SINGLE:
         unit = {"chars": "a character", "bytes": "a byte"}[kind]
         advice = (
             _written(expression) if not _is_special(expression) else "one part each, as in /[a-z]/ /[a-z]/"
@@ -77,7 +209,7 @@ def _reason(expression: str, compared: Compared) -> str:
         return (
             f"is compared with one token at a time, which is {unit} here: it matches nothing; write {advice}"
         )
-    by_word = plan.gives_pieces(tokenizer)
+    by_word = gives_pieces(tokenizer)
     advice = in_parts(expression, by_word)
     written = f"; write {advice}{', without MATCH TOKENS' if by_word else ''}" if advice else ""
     return f"matches no token of the tokenizer's vocabulary{written}"
@@ -98,7 +230,7 @@ def _one_by_one(expression: str, tokenizer: Tokenizer, own_tokens: bool) -> str:
     """Return an expression over ideographs with a part for each of them."""
     if not _is_special(expression):
         pieces = [] if own_tokens else tokenizer.words_of(expression)
-        return " ".join(f"/{piece}/" for piece in pieces) or plan.show_text(expression)
+        return " ".join(f"/{piece}/" for piece in pieces) or show_text(expression)
     alternatives = _alternatives(expression)
     if alternatives:
         return f"({' | '.join(_one_by_one(part, tokenizer, own_tokens) for part in alternatives)})"
@@ -158,28 +290,4 @@ def _is_special(piece: str) -> bool:
 
 def _written(piece: str) -> str:
     """Return a piece of an expression as a part of a pattern."""
-    return f"/{piece}/" if _is_special(piece) else plan.show_text(re.sub(r"\\([^\w\s])", r"\1", piece))
-
-
-def of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None:
-    """Return a note on IGNORE CASE after the last of several n-grams or parts alone, or None.
-
-    There is none if case was ignored, or matched, on purpose in one of the others.
-    """
-    leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in items]
-    *others, last = leaves
-    if not (isinstance(last, ast.Matching) and last.ignore_case):
-        return None
-    if any(isinstance(item, ast.Matching) for item in others):
-        return None
-    texts = [item.value for item in others if isinstance(item, ast.Text)]
-    cased = [
-        text for text in texts if tokenizer.normalized(text.lower()) != tokenizer.normalized(text.upper())
-    ]
-    if not cased:
-        return None
-    first = plan.show_text(cased[0])
-    return (
-        f"IGNORE CASE belongs to the last n-gram alone, and {first} is matched as it is written; write "
-        f"{first} IGNORE CASE as well"
-    )
+    return f"/{piece}/" if _is_special(piece) else show_text(re.sub(r"\\([^\w\s])", r"\1", piece))

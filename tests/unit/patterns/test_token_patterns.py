@@ -12,7 +12,7 @@ from support.subwords import write_tokenizer
 import ngramdb
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb.errors import QueryError, TimeoutExceeded
-from ngramdb.planner import token_regex
+from ngramdb.patterns import token_regex
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.caching import cached_property
-from ngramdb.planner.plan import same_letters
-from ngramdb.planner.source import IntArray
+from ngramdb.patterns.letter_case import same_letters
+from ngramdb.source import IntArray
 
 # Characters of a string that are worked on between two interrupt checks.
 CHECK_CHARACTERS = 1 << 12

@@ -1,0 +1,183 @@
+"""Matching text: the n-grams, or the stored texts, that MATCH TEXT and IGNORE CASE stand for in a corpus."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from typing import NoReturn
+
+import numpy as np
+
+from ngramdb.diacritics import JOINERS, Spelling
+from ngramdb.errors import InvalidArgument
+from ngramdb.patterns import string_to_ids
+from ngramdb.patterns.grams import Gram, show_text, spells, takes_text
+from ngramdb.patterns.letter_case import same_letters
+from ngramdb.patterns.nodes import Simple, StoredText
+from ngramdb.source import Corpus, IntArray, Tokenizer
+
+# The letter iota, whose other case is a mark: the only one of Unicode (15.1).
+IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")
+_IOTA = re.compile("[\u03b9\u0399\u1fbe\u0345]")
+
+# A single word, save for the marks after it.
+IDEOGRAPH = "\u5b57"
+
+# Conditions on more words than this cost more than reading the texts that they spare.
+MAX_NEEDED_WORDS = 2000
+
+# Of a longer word a part is looked for in the vocabulary, where regular expressions take time for each of its
+# characters at every place.
+MAX_NEEDED_CHARACTERS = 32
+
+# Words within a text that are looked up in the vocabulary, the longest: each is a pass over it.
+MAX_NEEDED_PIECES = 32
+
+
+def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simple:
+    """A text under MATCH TEXT, IGNORE CASE or both."""
+    tokenizer = corpus.tokenizer
+    if not takes_text(tokenizer):
+        _refuse(corpus)
+    are_words = tokenizer.kind.startswith("words")
+    is_spelled = spells(corpus)
+    if not is_spelled and tokenizer.has_places and not all(segment.has_texts for segment in corpus.segments):
+        _refuse_without_texts(corpus)
+    if (as_text and are_words) or (tokenizer.has_places and not are_words and not is_spelled):
+        return _stored(text, ignore_case, corpus)
+    # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
+    corpus.check_difference()
+    if tokenizer.kind in ("bytes", "chars") and not ignore_case:
+        return string_to_ids.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
+    if is_spelled:
+        # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
+        return string_to_ids.spelled_variants(_valid(text), ignore_case, corpus)
+    if tokenizer.kind == "chars":
+        any_case = cache(partial(_character_in_any_case, tokenizer=tokenizer))
+        return string_to_ids.case_variants(text, map(any_case, _valid(text)), corpus)
+    return _words_in_any_case(text, corpus)
+
+
+def in_any_case(text: str, corpus: Corpus) -> Simple:
+    """Match a text under IGNORE CASE, by its tokens if these are characters or words, else by its letters."""
+    return matched(text, False, True, corpus)
+
+
+def tokens_in_any_case(text: str, corpus: Corpus) -> Simple:
+    """Match the tokens of a text, each in any case: under MATCH TOKENS, or if tokens are words."""
+    tokenizer = corpus.tokenizer
+    if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are what is compared anyway
+        return in_any_case(text, corpus)
+    corpus.check_difference()
+
+    @cache
+    def any_case(token: str) -> IntArray:
+        return tokenizer.matching(Spelling(tuple(map(same_letters, token))), False, False)
+
+    choices = map(any_case, string_to_ids.compared_texts(_valid(text), tokenizer))
+    return string_to_ids.case_variants(text, choices, corpus, by_tokens=True)
+
+
+def _character_in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
+    return np.sort(np.concatenate([tokenizer.encode(c) for c in same_letters(character)]))
+
+
+def _valid(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"the text is not valid Unicode: {error}") from error
+    return text
+
+
+def _refuse(corpus: Corpus) -> NoReturn:
+    raise InvalidArgument(
+        "MATCH TEXT and IGNORE CASE need a tokenizer whose tokens spell the text, or that says where they "
+        f"stand in it; that of {corpus.entry.name} does neither"
+    )
+
+
+def _refuse_without_texts(corpus: Corpus) -> NoReturn:
+    raise InvalidArgument(
+        f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has token ids "
+        "alone, which do not spell them; ask for the n-gram as it stands"
+    )
+
+
+def _words_in_any_case(text: str, corpus: Corpus) -> Simple:
+    words = string_to_ids.word_list(corpus.tokenizer)
+    pieces = corpus.tokenizer.split(text)
+
+    @cache
+    def any_case(word: str) -> IntArray:
+        return words.matching(b"^" + string_to_ids.byte_expression(word, True) + b"$")
+
+    return string_to_ids.case_variants(text, map(any_case, pieces), corpus)
+
+
+def _stored(text: str, ignore_case: bool, corpus: Corpus) -> StoredText:
+    shown = show_text(_valid(text)) + " MATCH TEXT" + (" IGNORE CASE" if ignore_case else "")
+    # Where words are not the text's own characters, what a document needs cannot be told from the string.
+    is_plain = corpus.tokenizer.kind == "words" and not JOINERS.intersection(text)
+    needs = tuple(_needs(text, ignore_case, corpus)) if is_plain else ()
+    return StoredText(shown, text, ignore_case, needs)
+
+
+def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...]]:
+    """What words a document must have to contain the text: its first and last ones may be parts of words."""
+    words = string_to_ids.word_list(corpus.tokenizer)
+    pieces = _pieces(text, ignore_case, corpus.tokenizer)
+
+    def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
+        if len(piece) > MAX_NEEDED_CHARACTERS:  # a part of it will do
+            if before or not behind:
+                piece, behind = piece[:MAX_NEEDED_CHARACTERS], b""
+            else:
+                piece = piece[-MAX_NEEDED_CHARACTERS:]
+        return words.matching(before + string_to_ids.byte_expression(piece, ignore_case) + behind)
+
+    if pieces is None:
+        return []
+    if len(pieces) <= 1:
+        sets = [having(piece) for piece in pieces]
+    else:
+        sets = [having(pieces[0], behind=b"$"), having(pieces[-1], before=b"^")]
+        if ignore_case:
+            inside = sorted(set(pieces[1:-1]), key=len, reverse=True)[:MAX_NEEDED_PIECES]
+            sets.extend(having(piece, b"^", b"$") for piece in inside)
+    clauses = [
+        tuple(Gram(np.array([i]), show_text(corpus.tokenizer.token_text(i))) for i in ids.tolist())
+        for ids in sets
+        if len(ids) <= MAX_NEEDED_WORDS
+    ]
+    if len(pieces) > 2 and not ignore_case:
+        inner = np.array(corpus.tokenizer.encode(" ".join(pieces[1:-1])), dtype=np.int64)
+        known = not (inner < 0).any()
+        clauses.append((Gram(inner, show_text(" ".join(pieces[1:-1]))),) if known else ())
+    return clauses
+
+
+def _pieces(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | None:
+    """The words of a text inside any other, whose first and last are perhaps parts of longer ones.
+
+    A mark goes with the ideograph before it, and the word ends there: which word the marks at the beginning
+    belong to, and whether it ends, depends on the document. None where case decides what is a mark.
+    """
+    begin = 0
+    while begin < len(text) and _may_be_mark(text[begin], ignore_case, tokenizer):
+        begin += 1
+    if begin == len(text):  # marks alone are a part of one word
+        return [text]
+    inner = text[begin:]
+    if ignore_case and IOTAS.intersection(inner):
+        as_letters, as_marks = (tokenizer.split(_IOTA.sub(to, inner)) for to in ("\u03b9", "\u0345"))
+        if list(map(len, as_letters)) != list(map(len, as_marks)):
+            return None
+    return tokenizer.split(inner)
+
+
+def _may_be_mark(character: str, ignore_case: bool, tokenizer: Tokenizer) -> bool:
+    """Whether the character goes with an ideograph before it, in some case."""
+    if ignore_case and character in IOTAS:
+        return True
+    return not character.isascii() and tokenizer.split(IDEOGRAPH + character) == [IDEOGRAPH + character]
