@@ -16,7 +16,7 @@ from ngramdb.conditions.stored_text import WHITE_SPACE
 from ngramdb.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.patterns import Gapped, Gram, Pattern, StoredText, StoredWords, TokenPattern, Variants, one_case
 from ngramdb.planner.plan import Among, AnyOf, InDocs, NearTo, OccurrencesOf, Occurring, Several
-from ngramdb.source import Tokenizer
+from ngramdb.tokenizers.base import Tokenizer
 
 _WHITE_SPACE = re.compile(f"[{WHITE_SPACE}]+")
 

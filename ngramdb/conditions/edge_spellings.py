@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.registries import FILE_TOKENIZERS
-from ngramdb.source import Tokenizer
+from ngramdb.tokenizers.base import Tokenizer
 
 Ids = NDArray[np.int64]
 # Which of the n-grams flat[offsets[i]:offsets[i + 1]] occur: (n,) bool.

@@ -42,7 +42,8 @@ from ngramdb.planner.plan import (
     PlanMeter,
     UnionOf,
 )
-from ngramdb.source import Corpus, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus
 from ngramdb.types import Docs
 
 __all__ = ["Evaluator", "PlanMeter"]

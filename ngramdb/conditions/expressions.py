@@ -23,7 +23,8 @@ from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.interruptible_sort import counted, order_of
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring, PlanMeter
-from ngramdb.source import Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 Counts = tuple[Docs, NDArray[np.int64]]

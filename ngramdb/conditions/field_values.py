@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
+from ngramdb.segments.base import Segment
 from ngramdb.segments.metadata_columns import JSON, import_pandas
-from ngramdb.source import Segment
 from ngramdb.types import Docs
 
 Mask = NDArray[np.bool_]

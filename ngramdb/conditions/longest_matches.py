@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.source import Index, IntArray
+from ngramdb._cext.corpus.index import Index
+from ngramdb.source import IntArray
 
 
 def longest_matches(index: Index, flat: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:

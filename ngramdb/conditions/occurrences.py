@@ -20,6 +20,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.docsets import intersect, unite
 from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
 from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.stored_text import TextMatches
 from ngramdb.conditions.text_search import Cuts, spelled_cuts
@@ -28,7 +29,8 @@ from ngramdb.interruptible_sort import counted, each_once, numbered, order_of
 from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredText, StoredWords, TokenPattern, Variants
 from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs
-from ngramdb.source import Segment, SegmentIndex, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 Positions = NDArray[np.uint32]

@@ -32,7 +32,9 @@ from ngramdb.conditions.longest_matches import longest_matches
 from ngramdb.conditions.position_set import PlaceSet
 from ngramdb.interruptible_sort import each_once
 from ngramdb.registries import GROWING_TOKENIZERS
-from ngramdb.source import Corpus, Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 Shares = NDArray[np.float64]

@@ -23,7 +23,8 @@ from ngramdb._cext.text.words import Vocabulary
 from ngramdb.conditions.text_search import Sought
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.patterns import StoredText, StoredWords
-from ngramdb.source import Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 # Those that make no token under `words` (FORMAT.md, rule 1): `str.isspace`, which is the property

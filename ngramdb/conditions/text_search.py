@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.caching import cached_property
 from ngramdb.patterns import Gram, StoredText, one_case
-from ngramdb.source import Tokenizer
+from ngramdb.tokenizers.base import Tokenizer
 
 # Characters that are searched, or places that are found, between two interrupt checks.
 CHECK_CHARACTERS = 1 << 20

@@ -14,7 +14,8 @@ from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.interruptible_sort import each_once
 from ngramdb.patterns import Anchor, TokenPattern
-from ngramdb.source import Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
 
 Positions = NDArray[np.uint32]
 IntArray = NDArray[np.int64]

@@ -16,7 +16,8 @@ from ngramdb.diacritics import SINGLE as IDEOGRAPHS
 from ngramdb.errors import InvalidArgument, ResourceError
 from ngramdb.patterns.grams import SINGLE, gives_pieces, gives_words, show_text
 from ngramdb.patterns.phrases import EXPRESSION, MAYBE_WILDCARD, Phrase, has_wildcard
-from ngramdb.source import Corpus, Tokenizer
+from ngramdb.source import Corpus
+from ngramdb.tokenizers.base import Tokenizer
 
 _ANY_TOKEN = frozenset({"*", "?", "%", ".*", ".+"})
 _GLOB = {"*": ".*", "%": ".*", "?": "."}

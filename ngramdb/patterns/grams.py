@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.source import Corpus, IntArray, Tokenizer
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import are_token_ids, token_ids
 
 # An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.

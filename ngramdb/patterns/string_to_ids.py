@@ -23,7 +23,8 @@ from ngramdb.patterns.automaton import Automaton, Pieces
 from ngramdb.patterns.grams import Gram, show_text
 from ngramdb.patterns.letter_case import same_letters
 from ngramdb.patterns.nodes import StoredText, Variants
-from ngramdb.source import Corpus, IntArray, Tokenizer
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 
 # Variants beyond this make a plan that is too long to read, and a count that is cheaper by other means.
 MAX_VARIANTS = 20_000

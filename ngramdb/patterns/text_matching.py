@@ -14,7 +14,8 @@ from ngramdb.patterns import string_to_ids
 from ngramdb.patterns.grams import Gram, show_text, spells, takes_text
 from ngramdb.patterns.letter_case import same_letters
 from ngramdb.patterns.nodes import Simple, StoredText
-from ngramdb.source import Corpus, IntArray, Tokenizer
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 
 # The letter iota, whose other case is a mark: the only one of Unicode (15.1).
 IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")

@@ -35,7 +35,8 @@ from ngramdb.planner.plan import (
     OverlapTest,
     UnionOf,
 )
-from ngramdb.source import PARSED_TYPE, Metadata
+from ngramdb.segments.metadata import MetadataReader
+from ngramdb.source import PARSED_TYPE
 
 # Work in occurrences located: a value of a typed column, one of a column of JSON, a token whose n-gram is
 # looked up in another corpus, and an occurrence that is joined with those near it.
@@ -230,7 +231,7 @@ def are_few(n_candidates: int, n_documents: int) -> bool:
     return n_candidates <= n_documents // FEW
 
 
-def is_parsed(metadata: Metadata, path: str) -> bool:
+def is_parsed(metadata: MetadataReader, path: str) -> bool:
     """Whether the values of a metadata field must be parsed one by one."""
     return metadata.fields().get(path) in (None, PARSED_TYPE)
 

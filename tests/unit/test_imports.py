@@ -31,6 +31,8 @@ FACES = frozenset(
         "ngramdb.language.scanner",
     }
 )
+# The interfaces of segments and tokenizers, and kernels.
+INTERFACES = frozenset({"segments", "ngramdb.tokenizers.base", "_cext"})
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
     "__init__": frozenset(
@@ -50,12 +52,12 @@ BELOW: dict[str, frozenset[str]] = {
     "api": frozenset(
         {
             *("questions", "language", "planner", "patterns", "source", "executor", "conditions", "engine"),
-            *("ingest", "lm", "tokenizers"),
+            *("ingest", "lm", "ngramdb.segments.base", "tokenizers"),
         }
     ),
     # A statement's module has its verb, its binder, its plan and its operator.
     "questions": frozenset(
-        {"language", "planner", "patterns", "source", "executor", "conditions", "lm", "segments", "_cext"}
+        {"language", "planner", "patterns", "source", "executor", "conditions", "lm"} | INTERFACES
     ),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(
@@ -66,8 +68,7 @@ BELOW: dict[str, frozenset[str]] = {
             "ngramdb.planner.plan",
             "ngramdb.planner.choices",
             "lm",
-            "segments",
-            "_cext",
+            *INTERFACES,
         }
     ),
     "conditions": frozenset(
@@ -76,18 +77,20 @@ BELOW: dict[str, frozenset[str]] = {
             "source",
             "ngramdb.planner.plan",
             "ngramdb.planner.choices",
-            "segments",
-            "_cext",
+            *INTERFACES,
         }
     ),
     "planner": frozenset(
-        {"patterns", "source", "ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"}
+        {
+            *("patterns", "source", "segments", "ngramdb.tokenizers.base"),
+            *("ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"),
+        }
     ),
     # What plans look for: n-grams, and patterns that stand for several.
-    "patterns": frozenset({"source"}),
-    "source": frozenset(),
+    "patterns": frozenset({"source", "ngramdb.tokenizers.base"}),
+    "source": INTERFACES,
     "language": frozenset(),
-    "engine": frozenset({"segments", "tokenizers", "ingest", "_cext"}),
+    "engine": frozenset({"source", "segments", "tokenizers", "ingest", "_cext"}),
     "lm": frozenset({"_cext"}),
     "segments": frozenset({"_cext"}),
     "tokenizers": frozenset({"_cext"}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.readers.lines import line_of, plain_line
 from ngramdb.planner.cautions import Caution
 from ngramdb.registries import FILE_TOKENIZERS
-from ngramdb.source import IntArray, Segment, Tokenizer
-from ngramdb.tokenizers.base import Encoder, Ids
-from ngramdb.tokenizers.base import Tokenizer as TextTokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.source import IntArray
+from ngramdb.tokenizers.base import Encoder, Ids, Tokenizer
 
 # Marks the form of a line that had token ids.
 IDS_IN_FORM = b":2"
@@ -176,11 +176,11 @@ class Retokenized:
 
     def _compare(self) -> None:
         if self._encoder is None:
-            self._encoder = cast("TextTokenizer", self._tokenizer).encoder()
+            self._encoder = self._tokenizer.encoder()
         texts, ids = self._texts, self._ids
         differ = _differing(self._encoder, texts, ids)
         if differ:  # verified by the tokenizer itself: the encoder may be a faster one
-            exact = cast("TextTokenizer", self._tokenizer).encoder(fast=False)
+            exact = self._tokenizer.encoder(fast=False)
             differ = _differing(exact, [texts[k] for k in differ], [ids[k] for k in differ])
         self._n += len(differ)
         self._texts, self._ids, self._n_bytes = [], [], 0

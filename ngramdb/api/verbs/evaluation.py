@@ -28,7 +28,8 @@ from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.planner.plan import Unit
 from ngramdb.questions.arguments import to_ast, units
 from ngramdb.questions.arguments.models import as_model
-from ngramdb.source import Corpus, IntArray, Tokenizer
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import token_ids
 
 # Converts the ids of a document and its text or ids to the ids that models read.

@@ -44,7 +44,7 @@ from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, column_of, columns_in_files
 from ngramdb.questions.session import Written
-from ngramdb.source import Segment
+from ngramdb.segments.base import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024

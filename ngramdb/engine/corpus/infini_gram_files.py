@@ -30,7 +30,7 @@ from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.segments.attached import JsonMetadata
 
 if TYPE_CHECKING:
-    from ngramdb.engine.corpus.parent_view import ParentView
+    from ngramdb.source import Corpus
 
 # Versions of the peer's files, and whether documents are reversed in them.
 VERSIONS = {4: False, 5: True}
@@ -63,7 +63,7 @@ class Layout:
             raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {self.token_dtype!r}")
 
 
-def metadata_line(view: ParentView, s: int, i: int) -> str:
+def metadata_line(view: Corpus, s: int, i: int) -> str:
     """Return the line of `metadata.s` for document i of segment s: its corpus, id and metadata.
 
     For an attached index, return its original line.
@@ -75,7 +75,7 @@ def metadata_line(view: ParentView, s: int, i: int) -> str:
     return json.dumps(record, default=str) + "\n"
 
 
-def metadata_records(view: ParentView, s: int, numbers: list[int]) -> Iterator[Any]:
+def metadata_records(view: Corpus, s: int, numbers: list[int]) -> Iterator[Any]:
     """Yield the content of `metadata_line` of documents (ascending numbers) of segment s.
 
     Dates and other values outside JSON are not converted. Cost: see `MetadataReader.rows`.
@@ -88,7 +88,7 @@ def metadata_records(view: ParentView, s: int, numbers: list[int]) -> Iterator[A
         yield {"path": view.corpus_of(s), "linenum": segment.doc_id(i), "metadata": row}
 
 
-def write_index(view: ParentView, folder: str | os.PathLike[str], layout: Layout) -> int:
+def write_index(view: Corpus, folder: str | os.PathLike[str], layout: Layout) -> int:
     """Write a corpus's documents as an index, without removed ones; return their number.
 
     Parameters
@@ -137,7 +137,7 @@ def write_index(view: ParentView, folder: str | os.PathLike[str], layout: Layout
     return n
 
 
-def _dtype(view: ParentView, name: str | None) -> np.dtype[Any]:
+def _dtype(view: Corpus, name: str | None) -> np.dtype[Any]:
     largest = max((segment.largest_id() for segment in view.segments), default=-1)
     chosen = name or ("u16" if largest < 2**16 - 1 else "u32")
     dtype = np.dtype(DTYPES[chosen])
@@ -150,7 +150,7 @@ def _dtype(view: ParentView, name: str | None) -> np.dtype[Any]:
     return dtype
 
 
-def _write_shard(view: ParentView, folder: Path, shard: int, layout: Layout, dtype: np.dtype[Any]) -> int:
+def _write_shard(view: Corpus, folder: Path, shard: int, layout: Layout, dtype: np.dtype[Any]) -> int:
     separator = np.array([np.iinfo(dtype).max], dtype=dtype)
     parts, starts, lines, line_starts = [], [], [], []
     n_tokens = n_bytes = 0
@@ -180,7 +180,7 @@ def _write_shard(view: ParentView, folder: Path, shard: int, layout: Layout, dty
     return len(starts)
 
 
-def _kept(view: ParentView) -> Iterator[tuple[int, int]]:
+def _kept(view: Corpus) -> Iterator[tuple[int, int]]:
     """Yield segment and number of every document that was not removed, in order."""
     for s, segment in enumerate(view.segments):
         removed = set(view.removed(s).tolist())

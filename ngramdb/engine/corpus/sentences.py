@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.sort.construction import CoreBudget
-from ngramdb.engine.corpus.parent_view import ParentView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.limits import SENTENCE_BREAK
@@ -25,6 +24,7 @@ from ngramdb.segments.far_index import KIND
 from ngramdb.segments.parts import Part, chunks
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import token_flags
+from ngramdb.source import Corpus
 from ngramdb.tokenizers.sentences import sentence_starts
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class SentenceView:
 
     separator = SENTENCE_BREAK
 
-    def __init__(self, corpus: ParentView) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         corpus.check_difference()
         name = corpus.entry.name
         if corpus.n_tokens > MAX_INDEXED:
@@ -118,7 +118,7 @@ def in_sentences(corpus: Any) -> SentenceView:
     return corpus.__dict__.setdefault("_in_sentences", SentenceView(corpus)) if found is None else found
 
 
-def _indexed(corpus: ParentView) -> tuple[NativeSegment, str]:
+def _indexed(corpus: Corpus) -> tuple[NativeSegment, str]:
     """Return the sentences as a segment in memory, and an identifier."""
     symbols = SymbolBuilder(corpus.n_tokens + corpus.n_tokens // 16 + 1)
     for i, segment in enumerate(corpus.segments):

@@ -19,7 +19,6 @@ import numpy as np
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
 from ngramdb.engine.corpus import sentences
-from ngramdb.engine.corpus.parent_view import ParentView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.segments.base import Segment
@@ -28,6 +27,7 @@ from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
+from ngramdb.source import Corpus
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class SliceView:
         A sum subtracts documents that are not part of the rest.
     """
 
-    def __init__(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> None:
+    def __init__(self, corpus: Corpus, chosen: Sequence[Docs], shown: str) -> None:
         corpus.check_difference()
         self._corpus = corpus
         self._chosen = tuple(chosen)
@@ -193,7 +193,7 @@ class Slices:
         self._spent: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
+    def get(self, corpus: Corpus, chosen: Sequence[Docs], shown: str) -> SliceView:
         """Return the slice of these documents. Cost: a pass over their numbers if it is cached."""
         key = _digest(chosen)
         with self._lock:
@@ -229,24 +229,24 @@ class Slices:
             return spent > worth
 
 
-def slice_of(corpus: ParentView, chosen: Sequence[Docs], shown: str) -> SliceView:
+def slice_of(corpus: Corpus, chosen: Sequence[Docs], shown: str) -> SliceView:
     """Return the chosen documents of a corpus as a corpus; cached with it (`Slices`)."""
     return _slices_of(corpus).get(corpus, chosen, shown)
 
 
-def forget_slices(corpus: ParentView) -> None:
+def forget_slices(corpus: Corpus) -> None:
     """Release the slices that are cached with a corpus, each of which refers to it."""
     kept: Slices | None = corpus.__dict__.pop("_slices", None)
     for made in () if kept is None else kept.made():
         forget_slices(made)
 
 
-def prefers_slice(corpus: ParentView, chosen: Sequence[Docs], work: int, worth: int) -> bool:
+def prefers_slice(corpus: Corpus, chosen: Sequence[Docs], work: int, worth: int) -> bool:
     """Return True if the slice of the chosen documents of a corpus should answer (`Slices.prefers`)."""
     return _slices_of(corpus).prefers(chosen, work, worth)
 
 
-def _slices_of(corpus: ParentView) -> Slices:
+def _slices_of(corpus: Corpus) -> Slices:
     found: Slices | None = corpus.__dict__.get("_slices")
     return corpus.__dict__.setdefault("_slices", Slices()) if found is None else found
 

@@ -47,7 +47,8 @@ from ngramdb.planner.plan import (
     FieldKey,
     changed,
 )
-from ngramdb.source import Corpus, IntArray, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray
 from ngramdb.types import Docs
 
 # Lines per batch: the first ones shall be there at once, and the texts of many are read once for all of them.

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.source import IntArray, Tokenizer
+from ngramdb.source import IntArray
+from ngramdb.tokenizers.base import Tokenizer
 
 # Groups of so many lines are sorted at once, by all of their contexts: some 10 µs a line.
 SORTED_AT_ONCE = 512

@@ -21,7 +21,8 @@ from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.executor.kwic.sort_keys import ShownPlaces
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.patterns import Pattern, StoredText, Variants
-from ngramdb.source import Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
 
 # Documents whose words are kept, and how many words of them together (some 24 bytes each).
 MOST_RECENT = 4096

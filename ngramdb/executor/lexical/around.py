@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.top_ngrams import NgramScan
+from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.interruptible_sort import each_once, numbered_sequences
 from ngramdb.interrupts import check
-from ngramdb.source import IntArray, SegmentIndex
+from ngramdb.source import IntArray
 
 # N-grams that are read at most, and rows of a pass that take as long as one of them.
 MOST_READ = 1 << 21

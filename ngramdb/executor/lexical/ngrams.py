@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
+from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.stored_text import SoughtWords
@@ -31,7 +32,9 @@ from ngramdb.interruptible_sort import numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
 from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramSelection, PlanMeter
-from ngramdb.source import IntArray, Segment, SegmentIndex, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.source import IntArray
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 # N-grams that are checked together, and the greatest number of their tokens: some megabytes.

@@ -29,7 +29,8 @@ from ngramdb.executor.questions.grouping import (
 from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched
 from ngramdb.interrupts import checked
 from ngramdb.planner.plan import Actual, AllDocs, CountTable, FieldKey, Occurring, PlaceKey, Several
-from ngramdb.source import IntArray, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import IntArray
 
 MILLION = 1_000_000
 

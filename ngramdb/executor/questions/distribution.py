@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.token_counts import TokenCounts, tokens_after
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
@@ -30,7 +31,8 @@ from ngramdb.planner.plan import (
     DistributionBefore,
     DocExpr,
 )
-from ngramdb.source import Corpus, Index, IntArray, Segment, TokenIds
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray, TokenIds
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan import PlanMeter

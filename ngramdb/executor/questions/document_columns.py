@@ -9,6 +9,7 @@ from ngramdb.caching import cached_property
 from ngramdb.executor.results.dataframes import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
+from ngramdb.segments.base import Segment
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import (
     EMPTY_LISTS,
@@ -18,7 +19,8 @@ from ngramdb.segments.metadata_columns import (
     split_path,
     types_of_integers,
 )
-from ngramdb.source import Corpus, Segment, Tokenizer
+from ngramdb.source import Corpus
+from ngramdb.tokenizers.base import Tokenizer
 
 # Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
 # of their own, as one object {path: value}, whatever segments they are in.

@@ -35,7 +35,8 @@ from ngramdb.planner.plan import (
     PlainDocs,
     column_of,
 )
-from ngramdb.source import Corpus, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus
 from ngramdb.types import Docs
 
 # Documents per batch: their texts are in memory together.

@@ -13,7 +13,7 @@ from ngramdb.executor.results.result import Result, Row
 from ngramdb.lm.generation import BEAMS, Continuation, Generator, Greedy, Method, Sampling, Search
 from ngramdb.lm.values import END
 from ngramdb.planner.plan import GENERATION_COLUMNS, Generation
-from ngramdb.source import Tokenizer
+from ngramdb.tokenizers.base import Tokenizer
 
 # A seed that is drawn is below this: short enough to be typed again.
 SEEDS = 2**32

@@ -20,7 +20,8 @@ from ngramdb.conditions.stored_text import token_places
 from ngramdb.executor.questions.ngrams import BYTES_PER_TOKEN, batches_of
 from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_sequences
 from ngramdb.planner.plan import FieldKey, PlaceKey
-from ngramdb.source import Corpus, IntArray, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray
 from ngramdb.types import Docs
 
 # Rows of tokens made text between two interrupt checks.

@@ -34,7 +34,8 @@ from ngramdb.planner.plan import (
     PlaceKey,
     column_of,
 )
-from ngramdb.source import Corpus, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus
 from ngramdb.types import Docs
 
 # A field that most documents have a value of their own in makes about as many groups as documents; then a

@@ -24,7 +24,9 @@ from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.shared_ngrams import shared_best
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramList
-from ngramdb.source import Corpus, IntArray, Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 
 # N-grams of a block: some 24 bytes of memory each while the index is read, and a pass over it per block.
 BLOCK_NGRAMS = 1 << 20

@@ -13,7 +13,7 @@ from ngramdb.conditions.computed_values import codes_of
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, identity
 from ngramdb.planner.plan import FieldKey
-from ngramdb.source import Segment
+from ngramdb.segments.base import Segment
 
 
 def in_order(

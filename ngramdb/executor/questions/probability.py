@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.index import Index
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import Result
 from ngramdb.lm.models import pack
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import Scores
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
-from ngramdb.source import Corpus, Index, IntArray
+from ngramdb.source import Corpus, IntArray
 
 # Tokens of contexts and continuations that are copied for one batch.
 BATCH_TOKENS = 1 << 22

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.planner.plan import Sampling
-from ngramdb.source import Corpus, IntArray, Segment
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray
 
 Ranks = NDArray[np.uint64]
 

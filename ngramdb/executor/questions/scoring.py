@@ -18,7 +18,8 @@ from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import END, Measure
 from ngramdb.planner.plan import SCORE_COLUMNS, Scoring
-from ngramdb.source import Corpus, IntArray, Tokenizer
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 
 # How a sentence's end is shown, and a word that does not occur in the corpus.
 SHOWN_END = "</s>"

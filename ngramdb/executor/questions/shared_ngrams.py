@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, frequent
-from ngramdb.source import Index, IntArray
+from ngramdb.source import IntArray
 
 Counted = tuple[NDArray[np.uint32], IntArray]
 

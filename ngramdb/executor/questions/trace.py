@@ -16,12 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.index import Index
 from ngramdb.conditions import longest_matches as matching
 from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
-from ngramdb.source import Corpus, Index, IntArray, Segment, Tokenizer
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus, IntArray
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 # Spans per batch: finding a span's documents may take milliseconds where it occurs often.

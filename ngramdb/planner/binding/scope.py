@@ -19,7 +19,8 @@ from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.options import OptionType
 from ngramdb.planner.parameters import Parameters
 from ngramdb.registries import DEFAULT_MATCH
-from ngramdb.source import Catalog, Corpus, Tokenizer
+from ngramdb.source import Catalog, Corpus
+from ngramdb.tokenizers.base import Tokenizer
 
 
 class Range(NamedTuple):

@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
     Several,
     UnionOf,
 )
-from ngramdb.source import Segment
+from ngramdb.segments.base import Segment
 
 # More descriptions of one node are summed up.
 MOST_DESCRIPTIONS = 3

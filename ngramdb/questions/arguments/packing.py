@@ -10,7 +10,8 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
 from ngramdb.patterns.grams import bind_gram
-from ngramdb.source import IntArray, Tokenizer
+from ngramdb.source import IntArray
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import array_of, integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
