@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from ngramdb.api.verbs.corpora import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
     from ngramdb.api.verbs.loading import LoadCallback, LoadReport
-    from ngramdb.engine.changes import audit, document_keys
+    from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
     from ngramdb.engine.changes.deletion import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
     from ngramdb.engine.corpus.memory_residency import WarmedIndex
+    from ngramdb.engine.loading import document_keys
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions import trace as spans
@@ -95,7 +96,7 @@ else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     removals = lazy_module("ngramdb.api.removals")
     audit = lazy_module("ngramdb.engine.changes.audit")
-    document_keys = lazy_module("ngramdb.engine.changes.document_keys")
+    document_keys = lazy_module("ngramdb.engine.loading.document_keys")
     binder = lazy_module("ngramdb.questions.binder")
     copying = lazy_module("ngramdb.questions.copy")
     delete = lazy_module("ngramdb.questions.delete")

@@ -35,9 +35,9 @@ from ngramdb.planner.names import default_corpus
 if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changing
     from ngramdb.engine.changes.change import Change, WriteOptions
-    from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
+    from ngramdb.engine.loading.writer import LoadProgress
     from ngramdb.planner import cautions
     from ngramdb.questions import python_warnings
 else:

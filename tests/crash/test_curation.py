@@ -19,8 +19,8 @@ import pytest
 from support.changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
 from ngramdb.engine.changes.deletion import restore_corpus
-from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.loading.document_keys import DocumentKeys
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.engine.changes import combining, writer
+from ngramdb.engine.changes import combining
 from ngramdb.engine.changes.change import Change, WriteOptions
+from ngramdb.engine.loading import writer
 
 BIG = 10**6
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb.api.verbs.resuming import Course
-from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.loading.document_keys import DocumentKeys
 from ngramdb.formats import named
 from ngramdb.ingest.documents import MOST_BYTES, Document, ErrorLog
 from ngramdb.ingest.reader import WantedFields

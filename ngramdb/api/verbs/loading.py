@@ -14,10 +14,10 @@ from ngramdb.api.database import Database
 from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.changes.document_keys import DocumentKeys
 from ngramdb.engine.changes.hardware import DocumentLimits
-from ngramdb.engine.changes.writer import LoadOutcome, load_documents
-from ngramdb.engine.changes.writer import LoadProgress as LoadProgress
+from ngramdb.engine.loading.document_keys import DocumentKeys
+from ngramdb.engine.loading.writer import LoadOutcome, load_documents
+from ngramdb.engine.loading.writer import LoadProgress as LoadProgress
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.ingest.documents import Document, ErrorLog, Samples

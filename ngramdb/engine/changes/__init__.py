@@ -1,1 +1,1 @@
-"""Changes of a corpus: loading, removing, restoring, merging, adding, subtracting; and audit records."""
+"""Changes of a corpus: removing, restoring, merging, adding, subtracting; and audit records."""

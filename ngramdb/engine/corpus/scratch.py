@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterator
 
 from ngramdb.engine.changes.change import Change, WriteOptions
-from ngramdb.engine.changes.writer import load_documents
 from ngramdb.engine.corpus.key_cache import remember
 from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.loading.writer import load_documents
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry

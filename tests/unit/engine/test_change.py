@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ngramdb.engine.changes.change import Change, WriteOptions
-from ngramdb.engine.changes.writer import load_documents
+from ngramdb.engine.loading.writer import load_documents
 from ngramdb.errors import BindError, InvalidArgument, LockedError
 
 OPTIONS = WriteOptions(segment_tokens=10**6)

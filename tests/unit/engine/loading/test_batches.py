@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ngramdb.engine.changes import batches as module
-from ngramdb.engine.changes.batches import batches, read_ahead
+from ngramdb.engine.loading import batches as module
+from ngramdb.engine.loading.batches import batches, read_ahead
 from ngramdb.errors import LoadError
 
 

@@ -20,15 +20,15 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS, CoreBudget
-from ngramdb.engine.changes.batches import Batch, batches, read_ahead
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.compaction import joined, segment_entry
-from ngramdb.engine.changes.document_keys import DocumentKeys
-from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.changes.hardware import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.policy import FLOOR, Limits
 from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import open_segment
+from ngramdb.engine.loading.batches import Batch, batches, read_ahead
+from ngramdb.engine.loading.document_keys import DocumentKeys
+from ngramdb.engine.loading.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.storage.directory import WritableFile
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.changes.batches import Batch
 from ngramdb.engine.changes.hardware import DocumentLimits
+from ngramdb.engine.loading.batches import Batch
 from ngramdb.errors import ExecutionError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.segments.base import Segment

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngramdb.engine.changes import batches
+from ngramdb.engine.loading import batches
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.tokenizers import fast

@@ -1,0 +1,1 @@
+"""Loading documents: files or Python objects, batches, segments; resumed loads; corpora built in parts."""
