@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.directory.base import storage_errors
 from ngramdb.engine.storage.lock import FileLock
-from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.errors import CorruptionError, InvalidArgument, LockedError, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred, guarded

@@ -6,6 +6,6 @@ block cache. `corpus/`: `view` (one corpus at one version), `algebra` (a sum or 
 `slice` (some documents as a corpus), `sentences` (its sentences as a corpus), `memory_residency`, `grouped`
 (segments on other machines), `attached` (other programs' indexes). `changes/`: `change` (the context of all
 changes), `commit_build` (parts that were built elsewhere), `deletion`, `compaction` with its `policy`,
-`combining`, `copying`, `keeping`, `audit` (records of removals). `loading/`: `writer` (from documents to
+`combining`, `keeping`, `audit` (records of removals). `loading/`: `writer` (from documents to
 segments).
 """

@@ -23,7 +23,7 @@ from ngramdb.api.part_reports import Input, PartReport
 from ngramdb.api.verbs import corpora, load_notes, loading
 from ngramdb.caching import cached_property
 from ngramdb.engine.storage.directory import RealDirectory
-from ngramdb.engine.storage.os_errors import storage_errors
+from ngramdb.engine.storage.directory.base import storage_errors
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.versions import author
 from ngramdb.errors import InvalidArgument, LoadError

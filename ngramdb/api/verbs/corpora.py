@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ngramdb.api.database import Database
-from ngramdb.engine.changes import copying
+from ngramdb.engine.changes import combining
 from ngramdb.engine.changes.change import ChangeOutcome
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, TokenizerEntry
+from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
 from ngramdb.lm import sentences
@@ -89,7 +89,7 @@ def copy_documents(
             if if_not_exists:
                 return None
             raise BindError(f"corpus {name} exists already; DROP CORPUS removes it")
-        return copying.copy_documents(
+        return combining.copy_documents(
             database.store,
             transaction,
             name,

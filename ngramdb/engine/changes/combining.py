@@ -1,7 +1,8 @@
-"""Adding corpora to others and subtracting them, permanently: ALTER CORPUS a ADD | SUBTRACT CORPUS b."""
+"""ALTER CORPUS a ADD | SUBTRACT CORPUS b, and CREATE CORPUS … AS (DOCS …)."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,20 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.changes.change import Change, ChangeOutcome
-from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
+from ngramdb.engine.changes.compaction import marker_of, merged_segment, segment_entry
 from ngramdb.engine.changes.equal_documents import Listed, match_documents
+from ngramdb.engine.changes.hardware import memory_errors
 from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map_onto, translated
 from ngramdb.engine.corpus.key_cache import remember
 from ngramdb.engine.corpus.view import CorpusView, open_segment
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
-from ngramdb.engine.storage.transaction import Transaction
+from ngramdb.engine.storage.transaction import Transaction, write_content
 from ngramdb.errors import ExecutionError
+from ngramdb.segments.base import Segment
 from ngramdb.segments.merging import write_merged
 from ngramdb.segments.parts import Part
 from ngramdb.tokenizers.base import Tokenizer
+from ngramdb.types import Docs
 
 # Tokens of a document that an error quotes.
 SHOWN_TOKENS = 12
@@ -153,3 +156,40 @@ def _missing(
         f'{other} is not part of {name}: its document {segment.doc_id(number)} ("{text}") has no equal '
         f"there{more}; nothing was removed"
     )
+
+
+def copy_documents(
+    store: Store,
+    transaction: Transaction,
+    name: str,
+    source: CorpusEntry,
+    documents: Sequence[tuple[Segment, Docs]],
+    options: WriteOptions,
+) -> ChangeOutcome:
+    """Commit a corpus `name` with documents of `source`, those with these local numbers in each segment.
+
+    Tokens, texts, metadata and ids of documents stay the same; tokenizer and vocabulary are shared. No
+    segment is larger than the one that its documents came from, or than the policy makes it.
+
+    Raises
+    ------
+    Interrupted
+        the work was interrupted; nothing has changed
+    CorruptionError
+        a file that would have been copied is damaged; nothing has changed
+
+    Cost: as for compacting these documents: 5 ns per token of a segment of which most are copied, up to
+    80 ns per copied token, plus texts and metadata. Memory: the same.
+    """
+    made = replace(source, name=name, id=uuid.uuid4().hex, segments=(), audits=(), statistics=None, loads=())
+    change = Change(store, transaction, made, f"create corpus {name} of {source.name}", options)
+    parts = [Part(segment, docs) for segment, docs in documents if len(docs)]
+    with memory_errors("a copy", change.limits.most_sorted):
+        segments, marker = [], marker_of(store, source)
+        for i, part in enumerate(parts):
+            interrupts.step(i, len(parts))
+            segments.append(merged_segment(transaction, [part], change.limits, marker))
+        change.entry = replace(made, segments=tuple(segments))
+        change.tidy()
+    transaction.commit({**transaction.manifest.corpora, name: change.entry}, change.action)
+    return ChangeOutcome(change.entry.n_documents, change.entry.n_tokens, transaction.manifest.version)

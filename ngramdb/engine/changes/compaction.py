@@ -27,10 +27,9 @@ from ngramdb.engine.changes.policy import (
 from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView, Segment, open_segment
 from ngramdb.engine.storage.directory.base import Directory
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
-from ngramdb.engine.storage.transaction import Transaction
+from ngramdb.engine.storage.transaction import Transaction, write_content
 from ngramdb.segments.base import Numbers
 from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed

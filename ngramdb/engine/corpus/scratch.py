@@ -10,9 +10,9 @@ from ngramdb.engine.corpus.key_cache import remember
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.loading.writer import load_documents
 from ngramdb.engine.storage.directory.base import Directory
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import write_content
 from ngramdb.ingest.documents import Document
 from ngramdb.registries import DEFAULT_TOKENIZER, GROWING_TOKENIZERS
 

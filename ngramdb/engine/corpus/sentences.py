@@ -7,7 +7,7 @@ boundaries, and no n-gram crosses them. The index is made in memory, once for a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import token_flags
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.sentences import sentence_starts
-
-if TYPE_CHECKING:
-    pass
 
 # Most tokens whose sentences are indexed: about twenty seconds and 2 GB.
 MAX_INDEXED = 200_000_000

@@ -33,6 +33,7 @@ from ngramdb.types import Docs
 if TYPE_CHECKING:
     from ngramdb.tokenizers.base import Tokenizer
 
+
 # Most tokens that are indexed for a condition: about fifteen seconds and 1.3 GB.
 MAX_INDEXED = 200_000_000
 # The chosen tokens must be this many times as many as the others for the others to be indexed instead.

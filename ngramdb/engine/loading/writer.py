@@ -30,8 +30,8 @@ from ngramdb.engine.loading.batches import Batch, batches, read_ahead
 from ngramdb.engine.loading.document_keys import DocumentKeys
 from ngramdb.engine.loading.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.storage.directory import WritableFile
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
+from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.readers.columns import Columns, Row

@@ -17,10 +17,9 @@ from ngramdb import interrupts, logs
 from ngramdb.engine.storage import unsynced
 from ngramdb.engine.storage.checking import CheckFinding, findings
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
-from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.directory.base import Directory, storage_error, storage_errors
 from ngramdb.engine.storage.layout import MANIFESTS, UNSYNCED, collect_orphans, manifest_name
 from ngramdb.engine.storage.manifest import FileRef, Manifest
-from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.engine.storage.versions import LoadedVersion, list_versions, read_version
 from ngramdb.errors import (

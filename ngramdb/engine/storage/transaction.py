@@ -15,7 +15,14 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from ngramdb import logs
-from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.directory.base import (
+    Directory,
+    WritableFile,
+    WriterLock,
+    split_name,
+    storage_error,
+    storage_errors,
+)
 from ngramdb.engine.storage.layout import (
     KINDS,
     MANIFESTS,
@@ -25,11 +32,11 @@ from ngramdb.engine.storage.layout import (
     temporary_name,
 )
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
-from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, author, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import Deferred, current
-from ngramdb.segments.container import Ahead, Scratch
+from ngramdb.segments.container import Ahead, ContainerWriter, Scratch
+from ngramdb.tokenizers.base import FileContent
 
 
 class Transaction:
@@ -361,3 +368,13 @@ class _ScratchFile:
     def close(self) -> None:
         with storage_errors("close what is beside the file", self._path):
             self._file.close()
+
+
+def write_content(transaction: Transaction, folder: str, suffix: str, content: FileContent) -> FileRef:
+    """Write a tokenizer's definition or vocabulary to a new file, synced."""
+    name, file = transaction.create_file(folder, suffix)
+    writer = ContainerWriter(file, kind=content.kind)
+    for section, data in content.sections.items():
+        writer.add(section, data)
+    info = writer.finish(content.properties)
+    return FileRef(name, info.size, info.crc)

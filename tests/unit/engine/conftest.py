@@ -12,9 +12,9 @@ from support.changes import load_documents
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.directory.faulty import FaultyDirectory
-from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import write_content
 from ngramdb.ingest.documents import Document
 from ngramdb.tokenizers.registry import create_tokenizer
 

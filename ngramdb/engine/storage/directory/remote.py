@@ -17,11 +17,16 @@ from collections.abc import Callable
 
 from ngramdb import fork_safety, interrupts
 from ngramdb.engine.storage.directory import block_cache
-from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.directory.base import (
+    Directory,
+    WritableFile,
+    WriterLock,
+    split_name,
+    storage_errors,
+)
 from ngramdb.engine.storage.directory.block_cache import BlockCache, CachedFile
 from ngramdb.engine.storage.directory.memory import MemoryLock
 from ngramdb.engine.storage.directory.object_store import WRITABLE, ObjectStore, Stored
-from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.errors import InvalidArgument, LockedError
 from ngramdb.segments.container import Scratch, Source
 
