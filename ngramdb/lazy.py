@@ -64,7 +64,7 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
         if module == ".":  # a module of the package itself
             value: Any = import_module(f"{package}.{name}")
         else:
-            value = getattr(import_module(module, package), name)
+            value = getattr(import_module(package + module), name)
         setattr(sys.modules[package], name, value)
         return value
 

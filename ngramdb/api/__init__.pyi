@@ -1,3 +1,10 @@
+from .building import CommitReport as CommitReport
+from .building import LoadProgress as LoadProgress
+from .building import LoadReport as LoadReport
+from .building import PartReport as PartReport
+from .building import build as build
+from .building import collected as collected
+from .building import missing as missing
 from .connection import Connection as Connection
 from .connection import commit as commit
 from .connection import connect as connect
@@ -5,11 +12,4 @@ from .connection import connect_remote as connect_remote
 from .corpus import Corpus as Corpus
 from .cursor import Cursor as Cursor
 from .cursor import Result as Result
-from .part_reports import PartReport as PartReport
 from .settings import Settings as Settings
-from .verbs.building import build as build
-from .verbs.building import missing as missing
-from .verbs.committing import CommitReport as CommitReport
-from .verbs.committing import collected as collected
-from .verbs.loading import LoadProgress as LoadProgress
-from .verbs.loading import LoadReport as LoadReport

@@ -27,15 +27,16 @@ from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 from ngramdb.registries import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
+    from ngramdb.api import building, cursor, remote, session, statements
     from ngramdb.api import corpus as verbs
-    from ngramdb.api import cursor, remote, session, statements
     from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.remote import RemoteConnection
-    from ngramdb.api.verbs import committing, corpora, loading
-    from ngramdb.api.verbs.committing import CommitReport
+    from ngramdb.api.verbs import corpora
     from ngramdb.engine.corpus import attached
+    from ngramdb.engine.loading.committing import CommitReport
+    from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.executor.results.result import Result
     from ngramdb.ingest.sources import PathLike
     from ngramdb.planner import plan as plans
@@ -44,11 +45,10 @@ if TYPE_CHECKING:
     from ngramdb.questions.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
 else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
-    committing = lazy_module("ngramdb.api.verbs.committing")
+    building = lazy_module("ngramdb.api.building")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     given_documents = lazy_module("ngramdb.api.arguments.documents")
-    loading = lazy_module("ngramdb.api.verbs.loading")
     plans = lazy_module("ngramdb.planner.plan")
     remote = lazy_module("ngramdb.api.remote")
     session = lazy_module("ngramdb.api.session")
@@ -150,7 +150,7 @@ def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterab
 
     A missing database is created, but not if the parts cannot be committed.
     """
-    committing.collected(out)
+    building.collected(out)
     with connect(database) as connection:
         return connection.commit_parts(corpus, out)
 
@@ -172,12 +172,12 @@ class Connection(HasErrors):
         self.settings = database.settings
 
     @property
-    def progress(self) -> loading.LoadCallback | None:
+    def progress(self) -> LoadCallback | None:
         """The callback of COPY, and of loads without a `progress` argument; None for no reports."""
         return self._database.progress
 
     @progress.setter
-    def progress(self, callback: loading.LoadCallback | None) -> None:
+    def progress(self, callback: LoadCallback | None) -> None:
         self._database.progress = callback
 
     # ---- life -------------------------------------------------------------------------------------------
@@ -568,7 +568,7 @@ class Connection(HasErrors):
         second part on, because ids are translated and segments sorted again.
         """
         _check_name(name)
-        return committing.commit_reports(self._database, name, committing.collected(out), progress)
+        return building.commit_reports(self._database, name, building.collected(out), progress)
 
     def attach(self, path: str | os.PathLike[str], name: str, **options: Unpack[AttachOptions]) -> Corpus:
         """Make another program's index a corpus of this connection; it is neither copied nor written to.

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from ngramdb.api import build_part as parts
     from ngramdb.api import removals
     from ngramdb.api.arguments import documents as given_documents
-    from ngramdb.api.arguments import tables as given_tables
     from ngramdb.api.removals import Removals
-    from ngramdb.api.verbs import contamination, corpora, decontaminating, evaluation, exporting, loading
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, evaluation, exporting
     from ngramdb.api.verbs.corpora import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
-    from ngramdb.api.verbs.loading import LoadCallback, LoadReport
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
@@ -38,10 +36,14 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.deletion import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
     from ngramdb.engine.corpus.memory_residency import WarmedIndex
-    from ngramdb.engine.loading import document_keys
+    from ngramdb.engine.loading import document_keys, loads
+    from ngramdb.engine.loading import request as loading
+    from ngramdb.engine.loading.loads import LoadReport
+    from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions import trace as spans
+    from ngramdb.ingest import arrow_objects
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
@@ -108,8 +110,9 @@ else:
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     infini_gram_files = lazy_module("ngramdb.engine.corpus.infini_gram_files")
     given_documents = lazy_module("ngramdb.api.arguments.documents")
-    given_tables = lazy_module("ngramdb.api.arguments.tables")
-    loading = lazy_module("ngramdb.api.verbs.loading")
+    arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
+    loads = lazy_module("ngramdb.engine.loading.loads")
+    loading = lazy_module("ngramdb.engine.loading.request")
     model_cache = lazy_module("ngramdb.executor.questions.models")
     models = lazy_module("ngramdb.questions.arguments.models")
     options = lazy_module("ngramdb.planner.options")
@@ -326,10 +329,9 @@ class Corpus(_Verbs):
         database = self._bound.database
         tokenizer = database.snapshot.view(self.name).tokenizer
         documents, errors = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
-        with self._bound.work():
-            return loading.load(
-                database, self.name, documents, f"append to {self.name}", progress, errors, keys
-            )
+        stream = loads.Stream(documents, errors, keys)
+        with self._bound.work(), database.change(self.name, f"append to {self.name}") as change:
+            return loads.load_stream(change, stream, progress)
 
     @_letting_go
     def load(
@@ -368,17 +370,17 @@ class Corpus(_Verbs):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
-        skip = on_error == "skip"
-        if given_tables.is_table(paths):
-            plan = copying.Load(self.name, (), checked, skip_errors=skip)
+        database, skip = self._bound.database, on_error == "skip"
+        if arrow_objects.is_table(paths):
+            request = loading.LoadRequest((), skip, **checked)
             with self._bound.work():
-                return loading.load_table(self._bound.database, plan, paths, progress)
+                return corpora.load_table(database, self.name, request, paths, progress)
         names = given_documents.as_paths(
             paths, "load takes a path, a list of paths or a table (append takes documents)"
         )
-        plan = copying.Load(self.name, tuple(names), checked, skip_errors=skip)
+        request = loading.LoadRequest(tuple(names), skip, **checked)
         with self._bound.work():
-            return loading.load_files(self._bound.database, plan, progress)
+            return corpora.load_files(database, self.name, request, progress)
 
     # ---- removing documents, and changing the corpus ---------------------------------------------------
 

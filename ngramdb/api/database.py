@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.change import Change, WriteOptions
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
-    from ngramdb.engine.loading.writer import LoadProgress
+    from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.planner import cautions
     from ngramdb.questions import python_warnings
 else:
@@ -113,7 +113,7 @@ class Database:
         store.directory.set_cache_limit(lambda: self.settings.cache_limit)
         self.newest: Snapshot | None = self._snapshots(store, store.manifest)
         self.current: str | None = None
-        self.progress: Callable[[LoadProgress], None] | None = None
+        self.progress: LoadCallback | None = None
         self.requests = Interrupt()
         self.absent = absent
         #: The version that was read first, if a commit has not kept it, until that has been reported.
@@ -356,6 +356,10 @@ class Database:
             except DatabaseGone:
                 self._notice_loss()
                 raise
+            except BaseException:
+                with suppress(NgramdbError):  # a load may have committed before the error
+                    self.refresh()
+                raise
             finally:
                 self._n_writing -= 1
         # Another thread may have closed the connection; the commit stays valid.
@@ -403,6 +407,7 @@ class Database:
             settings.sort_tokens,
             settings.threads,
             settings.far_index,
+            settings.fast_tokenizer,
         )
 
     # ---- other processes --------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ import numpy as np
 
 from ngramdb import bool_arguments, errors
 from ngramdb.api import wire
-from ngramdb.api.arguments import tables
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
@@ -35,6 +34,7 @@ from ngramdb.api.settings import checked_timeout
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.results.result_summary import drawn
+from ngramdb.ingest import arrow_objects
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
@@ -330,7 +330,7 @@ def _verb(name: str) -> Callable[..., Any]:
         arguments = signature.bind(self, *args, **named).arguments
         bool_arguments.check_flags(inspect.unwrap(local), arguments)
         for one in of_ngrams.intersection(arguments):
-            if tables.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
+            if arrow_objects.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
                 arguments[one] = list(arguments[one])
         return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
 

@@ -15,9 +15,8 @@ from ngramdb.errors import StorageError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import corpora, exporting, loading
+    from ngramdb.api.verbs import corpora, exporting
     from ngramdb.api.verbs import corpora as analyzing
-    from ngramdb.api.verbs.loading import LoadReport
     from ngramdb.engine.changes import audit, combining, compaction, deletion, keeping
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
@@ -25,29 +24,29 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.engine.loading import request as loading
+    from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import CountDocuments, Documents
-    from ngramdb.questions import copy as copying
     from ngramdb.questions.session import BindCondition, Written
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
 else:
     analyzing = lazy_module("ngramdb.api.verbs.corpora")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
-    loading = lazy_module("ngramdb.api.verbs.loading")
     attached = lazy_module("ngramdb.engine.corpus.attached")
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
     keeping = lazy_module("ngramdb.engine.changes.keeping")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
+    loading = lazy_module("ngramdb.engine.loading.request")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
     deletion = lazy_module("ngramdb.engine.changes.deletion")
-    copying = lazy_module("ngramdb.questions.copy")
 
 
 class DatabaseSession:
@@ -160,7 +159,7 @@ class DatabaseSession:
     def run_load(
         self, name: str, paths: tuple[str, ...], options: Mapping[str, Any], skip_errors: bool, /
     ) -> LoadReport:
-        return loading.load_files(self._database, copying.Load(name, paths, options, skip_errors))
+        return corpora.load_files(self._database, name, loading.LoadRequest(paths, skip_errors, **options))
 
     def change(self, name: str, action: str, /) -> AbstractContextManager[Change]:
         return self._database.change(name, action)

@@ -5,7 +5,7 @@ version), `lock`, and `directory/`: on disk, in memory, failing on purpose, and 
 block cache. `corpus/`: `view` (one corpus at one version), `algebra` (a sum or difference of corpora as one),
 `slice` (some documents as a corpus), `sentences` (its sentences as a corpus), `memory_residency`, `grouped`
 (segments on other machines), `attached` (other programs' indexes). `changes/`: `change` (the context of all
-changes), `commit_build` (parts that were built elsewhere), `deletion`, `compaction` with its `policy`,
-`combining`, `keeping`, `audit` (records of removals). `loading/`: `writer` (from documents to
-segments).
+changes), `deletion`, `compaction` with its `policy`, `combining`, `keeping`, `audit` (records of removals).
+`loading/`: `loads` (what COPY does), `writer` (from documents to segments), `resuming`, `building` (a part of
+a corpus), `committing` (of all parts).
 """

@@ -16,7 +16,7 @@ import pytest
 from support.builds import answers, loaded, write_files
 
 import ngramdb
-from ngramdb.api import part_reports
+from ngramdb.engine.loading import part_reports
 
 N_PARTS = 5
 N_KILLS = 20

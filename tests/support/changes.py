@@ -12,11 +12,9 @@ BIG = 10**6
 
 
 def begin(
-    store, name, action, segment_tokens=BIG, auto_compact=True, memory_limit=0, sort_tokens=BIG, threads=1
+    store, name, action, segment_tokens=BIG, auto_compact=True, memory_limit=0, sort_tokens=BIG, **options
 ):
-    options = WriteOptions(
-        segment_tokens, auto_compact, memory_limit, sort_tokens=sort_tokens, threads=threads
-    )
+    options = WriteOptions(segment_tokens, auto_compact, memory_limit, sort_tokens=sort_tokens, **options)
     return Change.begin(store, name, action, options)
 
 
@@ -55,7 +53,12 @@ def load_documents(
     auto_compact=False,
     memory_limit=0,
     sort_tokens=BIG,
+    threads=1,
+    fast_tokenizer=True,
     **how,
 ):
-    with begin(store, name, action, segment_tokens, auto_compact, memory_limit, sort_tokens) as change:
+    options = {"threads": threads, "fast_tokenizer": fast_tokenizer}
+    with begin(
+        store, name, action, segment_tokens, auto_compact, memory_limit, sort_tokens, **options
+    ) as change:
         return writer.load_documents(change, documents, **how)

@@ -25,7 +25,7 @@ MODULES = (
         "ngramdb.api.session",
     ),
     *(
-        "ngramdb.api.verbs.loading",
+        "ngramdb.engine.loading.loads",
         "ngramdb.api.verbs.exporting",
         "ngramdb.segments.merging",
         "ngramdb.questions.plans",

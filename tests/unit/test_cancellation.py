@@ -18,7 +18,7 @@ MAY_CATCH = {
     ("api/connection.py", "__repr__"): "shows any error",
     ("api/corpus.py", "__repr__"): "shows any error",
     ("api/database.py", "renew"): "runs in a forked child, outside of any statement",
-    ("api/verbs/loading.py", "_seen_commits"): "runs while another error is raised, which is raised again",
+    ("api/database.py", "writing"): "runs while another error is raised, which is raised again",
     ("cli/prompt/catalog.py", "_answer"): "completion has a time limit of its own",
     ("cli/prompt/catalog.py", "_ask_again"): "completion has a time limit of its own",
     ("cluster/worker_state.py", "run"): "sends the error to the process that asked",

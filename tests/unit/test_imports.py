@@ -41,6 +41,9 @@ BELOW: dict[str, frozenset[str]] = {
             "cluster",
             "lm",
             "questions",
+            "ngramdb.engine.loading.committing",
+            "ngramdb.engine.loading.loads",
+            "ngramdb.engine.loading.part_reports",
             "ngramdb.executor.results.result",
             "ngramdb.tokenizers.callables",
         }
@@ -208,8 +211,7 @@ def walked(module: str) -> Walk:
         for node in ast.parse(stub.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom):
                 names = [node.module] if node.module else [alias.name for alias in node.names]
-                home = ".".join(module.split(".")[: 1 - node.level or None])
-                targets = [f"{home}.{name}" for name in names]
+                targets = [f"{module}.{name}" for name in names]
                 walk.found += [Import(module, node.lineno, target, in_string=True) for target in targets]
     return walk
 

@@ -84,7 +84,7 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
         *("executor.questions.documents", "executor.questions.generating", "executor.questions.probability"),
         *("conditions.evaluation", "planner.plan.documents", "patterns.string_to_ids"),
         *("planner.rules", "planner.physical"),
-        *("questions.explain", "api.verbs.loading", "lm.generation"),
+        *("questions.explain", "engine.loading.loads", "lm.generation"),
     }
     assert all(find_spec(f"ngramdb.{name}") for name in others)  # a name that moved would be loaded by nobody
     assert loaded.isdisjoint(others)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.arguments.tables import SOURCE, is_table, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
+from ngramdb.ingest.arrow_objects import SOURCE, is_table, rows_of
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
 from ngramdb.questions.arguments import packing
 from ngramdb.questions.arguments.packing import is_iterable, iterates_over_names

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.api.verbs.loading import read_options
 from ngramdb.conditions.overlap_field import (
     Overlap,
     SharedNgrams,
@@ -30,8 +29,9 @@ from ngramdb.conditions.overlap_field import (
     token_chunks,
 )
 from ngramdb.conditions.stored_text import word_places
-from ngramdb.engine.corpus.scratch import scratch_corpus
 from ngramdb.engine.corpus.view import CorpusView, Segment
+from ngramdb.engine.loading.loads import scratch_corpus
+from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.kwic.text import Display, Line, contexts_of
@@ -41,7 +41,6 @@ from ngramdb.ingest.options import check_options
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
-from ngramdb.questions.copy import Load
 from ngramdb.questions.delete import OWN_ID_FIELDS
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.tokenizers import Tokenizer
@@ -164,7 +163,7 @@ class EvaluationSet:
         self.files = [source.path for source in sources]
         self.by = by
         self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
-        self.items = _opened(corpus, path, sources, reading, self._fold)
+        self.items = _opened(corpus, sources, reading, self._fold)
         # Words never contain white space.
         fold = _after_tokenizer(corpus.tokenizer, replace(by, fold_space=False).fold)
         self._words = FoldedWords(corpus, self.items.tokenizer, fold)
@@ -248,12 +247,10 @@ class EvaluationSet:
             yield ids, offsets, marked_places(ids, offsets, self.items, self.by.n)
 
 
-def _opened(
-    corpus: CorpusView, path: str, sources: Sequence[Source], reading: Reading, fold: Fold | None
-) -> CorpusView:
+def _opened(corpus: CorpusView, sources: Sequence[Source], reading: Reading, fold: Fold | None) -> CorpusView:
     """Open the items of a file as a corpus in memory, with the corpus's tokenizer or as folded words."""
-    load = Load(corpus.entry.name, (path,), reading.options)
-    documents = read_documents(sources, read_options(load, corpus.entry.tokenizer), ErrorLog(), Meter())
+    options = LoadRequest(**reading.options).reading(corpus.entry.tokenizer)
+    documents = read_documents(sources, options, ErrorLog(), Meter())
     if fold is None:
         return scratch_corpus(MemoryDirectory(), documents, corpus)
     return scratch_corpus(MemoryDirectory(), (_folded(document, fold) for document in documents))

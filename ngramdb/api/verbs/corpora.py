@@ -1,4 +1,4 @@
-"""Creating and dropping corpora: one commit each."""
+"""Changes of a database by statements and verbs: CREATE, COPY … FROM, DROP, ANALYZE."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 from ngramdb.api.database import Database
 from ngramdb.engine.changes import combining
 from ngramdb.engine.changes.change import ChangeOutcome
+from ngramdb.engine.loading import loads
+from ngramdb.engine.loading.loads import LoadReport
+from ngramdb.engine.loading.request import LoadRequest
+from ngramdb.engine.loading.writer import LoadCallback
 from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, TokenizerEntry
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
@@ -126,6 +130,30 @@ def drop_corpus(database: Database, name: str, if_exists: bool = False, if_empty
             return None
         del corpora[name]
         return transaction.commit(corpora, f"drop corpus {name}").version
+
+
+# ---- Loads
+
+
+def load_files(
+    database: Database, name: str, request: LoadRequest, progress: LoadCallback | None = None
+) -> LoadReport:
+    """Run COPY … FROM; `progress` None means the database's own callback, if enabled."""
+    if progress is None and database.settings.progress:
+        progress = database.progress
+    files = loads.Files.find(request, database.snapshot.view(name).entry, database.settings.memory_limit)
+    with database.change(name, f"load {name}") as change:
+        return loads.load_files(change, files, progress)
+
+
+def load_table(
+    database: Database, name: str, request: LoadRequest, table: Any, progress: LoadCallback | None = None
+) -> LoadReport:
+    """Load the rows of a table in memory."""
+    entry = database.snapshot.view(name).entry
+    stream = loads.Stream.of_table(request, table, entry, database.settings.memory_limit)
+    with database.change(name, f"load {name}") as change:
+        return loads.load_stream(change, stream, progress)
 
 
 # ---- ANALYZE: counts of counts of a corpus, computed once and stored in the catalog.

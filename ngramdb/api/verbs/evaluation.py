@@ -11,7 +11,7 @@ import numpy as np
 
 from ngramdb.api.arguments.documents import each_of
 from ngramdb.api.verbs.exporting import write_text
-from ngramdb.api.verbs.load_notes import of_sources
+from ngramdb.engine.loading.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog

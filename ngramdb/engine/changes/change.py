@@ -48,6 +48,7 @@ class WriteOptions:
     sort_tokens : most tokens that are sorted at a time; larger segments are merged
     threads : number of worker threads
     far_index : whether a complete compaction gives segments a far index
+    fast_tokenizer : use ids from a faster library if they equal the tokenizer's (`tokenizers.fast`)
     """
 
     segment_tokens: int
@@ -57,6 +58,7 @@ class WriteOptions:
     sort_tokens: int = MAX_SYMBOLS
     threads: int = 1
     far_index: bool = False
+    fast_tokenizer: bool = True
 
     def segment_tokens_of(self, entry: CorpusEntry) -> int:
         """Return the most tokens that a segment of this corpus may have."""

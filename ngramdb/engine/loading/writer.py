@@ -62,6 +62,9 @@ class LoadProgress:
     merged: float | None = None
 
 
+LoadCallback = Callable[[LoadProgress], None]
+
+
 @dataclass(frozen=True)
 class LoadOutcome:
     """The result of a load.
@@ -81,30 +84,26 @@ def load_documents(
     change: Change,
     documents: Iterator[Document],
     *,
-    threads: int = 1,
-    progress: Callable[[LoadProgress], None] | None = None,
+    progress: LoadCallback | None = None,
     in_background: bool = False,
     meter: Meter | None = None,
     skipped: ErrorLog | None = None,
-    fast_tokenizer: bool = True,
     record: Callable[[], LoadRecord] | None = None,
     keys: DocumentKeys | None = None,
 ) -> LoadOutcome:
     """Add the documents to the corpus and commit: one commit, or none at all.
 
     A segment is closed before it would hold more tokens than are sorted at a time; a longer document gets one
-    of its own. At the end they are merged into as few as possible.
+    of its own. At the end they are merged into as few as possible. With a memory limit fewer and smaller
+    segments are built at a time, and larger documents are rejected.
 
     Parameters
     ----------
-    threads : segments that are built at a time; fewer and smaller ones if the change has a memory limit,
-        and larger documents are rejected
     in_background : read the next batch in another thread while the present one is tokenized; not for
         iterators that are bound to the caller's thread
     meter : the read position in the documents' files, for `progress`
     skipped : records documents that cannot be tokenized, which are then skipped; without it they end
         the load
-    fast_tokenizer : use ids from a faster library if they equal the tokenizer's (`tokenizers.fast`)
     record : called before the commit of documents; returns the position of the load in its files
     keys : skips documents, or removes earlier ones, by the values of a field
 
@@ -115,18 +114,20 @@ def load_documents(
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
     options = change.options
-    if change.segment_tokens < 1 or threads < 1:
+    if change.segment_tokens < 1 or options.threads < 1:
         raise InvalidArgument(
-            f"segment_tokens and threads must be positive, got {change.segment_tokens} and {threads}"
+            f"segment_tokens and threads must be positive, got {change.segment_tokens} and {options.threads}"
         )
     if keys is not None:
         documents = keys.through(documents, change.view, skipped)
     tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
     others = tokenizer.memory_bytes
-    sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit, others)
+    sort_tokens, threads = bounded(change.sort_tokens, options.threads, options.memory_limit, others)
     limits = DocumentLimits.of(options.memory_limit, threads, others)
     with memory_errors("a load", sort_tokens):
-        encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer, change.before.wants_sentences)
+        encoding = BatchEncoder(
+            tokenizer, limits, skipped, options.fast_tokenizer, change.before.wants_sentences
+        )
         load = _Load(change, tokenizer, encoding, sort_tokens, threads, progress, meter)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
@@ -209,7 +210,7 @@ class _Load:
         encoding: BatchEncoder,
         sort_tokens: int,
         threads: int,
-        progress: Callable[[LoadProgress], None] | None,
+        progress: LoadCallback | None,
         meter: Meter | None,
     ) -> None:
         self.tokenizer = tokenizer

@@ -13,7 +13,7 @@ import pytest
 from support.builds import answers, loaded, write_files, write_tables
 
 import ngramdb
-from ngramdb.api import part_reports
+from ngramdb.engine.loading import part_reports
 from ngramdb.errors import BindError, CorruptionError, InvalidArgument, LoadError, LockedError
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 
+from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.storage.manifest import NAME_DIGITS, LoadRecord
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.remote import is_url
 from ngramdb.ingest.sources import STDIN, Source
 from ngramdb.ingest.work_splitting import beginning, has_lines, line_of, mark_of
-from ngramdb.questions.copy import Load
 
 # The options that determine the documents. Others may change in a resumed load: it may skip the document that
 # stopped it, or continue to another limit.
@@ -30,8 +30,10 @@ LATER_READING = ("dtype", "quotes")
 class Course:
     """The files that a load has yet to read, and the record of those that it has read."""
 
-    def __init__(self, plan: Load, sources: Sequence[Source], records: Iterable[LoadRecord]) -> None:
-        """`sources` are the files of the plan's paths, `records` those of the corpus.
+    def __init__(
+        self, request: LoadRequest, sources: Sequence[Source], records: Iterable[LoadRecord]
+    ) -> None:
+        """`sources` are the files of the request's paths, `records` those of the corpus.
 
         Raises
         ------
@@ -39,7 +41,7 @@ class Course:
             the load is resumed, but its files or options differ from those that it began with, or some files
             were loaded by another load; or standard input or a pipe is among them
         """
-        resume = bool(plan.options.get("resume"))
+        resume = bool(request.resume)
         once = next((source for source in sources if not source.can_be_read_again), None)
         if resume and once is not None:
             raise InvalidArgument(f"{once.label} cannot be read again, so a load of it cannot be resumed")
@@ -48,9 +50,9 @@ class Course:
         #: True if the load is to be resumed, if it has begun.
         self.resumes = resume
         #: True if the load's commits include a record of it.
-        self.is_recorded = once is None and (resume or "commit_every" in plan.options)
-        self._paths = _sha256(_absolute(path) for path in plan.paths)
-        self._options = _sha256([json.dumps(_reading(plan))])
+        self.is_recorded = once is None and (resume or request.commit_every is not None)
+        self._paths = _sha256(_absolute(path) for path in request.paths)
+        self._options = _sha256([json.dumps(_reading(request))])
         self._sources = sources
         self._hashed = hashlib.sha256()
         self._n_hashed = 0
@@ -60,11 +62,6 @@ class Course:
         self.goes_on = record is not None
         if record is not None:
             self._go_on(record)
-
-    @property
-    def sources_given(self) -> Sequence[Source]:
-        """All files, including those that were loaded before."""
-        return self._sources
 
     @property
     def sources(self) -> list[Source]:
@@ -197,10 +194,11 @@ def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
     return line
 
 
-def _reading(plan: Load) -> list[object]:
+def _reading(request: LoadRequest) -> list[object]:
     """Return the options of reading; newer ones only if given, so that old records stay valid."""
-    later = {name: plan.options[name] for name in LATER_READING if name in plan.options}
-    return [*(plan.options.get(name) for name in READING), *([later] if later else [])]
+    given = request.given
+    later = {name: given[name] for name in LATER_READING if name in given}
+    return [*(given.get(name) for name in READING), *([later] if later else [])]
 
 
 def _absolute(path: str) -> str:

@@ -24,6 +24,8 @@ from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred, guarded
 from ngramdb.regular_files import open_regular
 
+# The name of the corpus of a part in its database.
+CORPUS = "part"
 # The version of reports. Later versions are rejected.
 REPORT_VERSION = 1
 MOST_PARTS = 99_999
@@ -265,3 +267,17 @@ def _check(report: PartReport) -> None:
 
 def _are_numbers(values: Iterable[Any]) -> bool:
     return all(type(value) is int and value >= 0 for value in values)
+
+
+def first_difference(built: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """Describe the first difference between two builds; None if they are the same."""
+    for name in sorted(built.keys() | other.keys()):
+        a, b = built.get(name), other.get(name)
+        if a == b:
+            continue
+        if isinstance(a, dict) and isinstance(b, dict):
+            return first_difference(a, b)
+        if name == "files":
+            return "the files have other names or sizes"
+        return f"{name} {a!r:.80} and {b!r:.80}"
+    return None

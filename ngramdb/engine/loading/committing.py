@@ -1,4 +1,10 @@
-"""The commit of a build: its parts are checked against each other, and become one corpus in one version."""
+"""The commit of a build: its parts are checked against each other, and become one corpus in one version.
+
+Segments are linked or copied as they are; documents get new ids by an offset in their entries. If a
+vocabulary of words grows with its corpus, each part has different ids: from the second part on, segments
+are rewritten with ids of the joined vocabulary. These are the ids that a single load of all documents would
+have assigned, because words come in the same order.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +16,26 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ngramdb.api import part_reports
-from ngramdb.api.arguments.documents import as_paths
-from ngramdb.api.database import Database
-from ngramdb.api.part_reports import PartReport
-from ngramdb.api.verbs import building
-from ngramdb.engine.changes.change import Change, ChangeOutcome
-from ngramdb.engine.changes.commit_build import BuiltPart, join_parts, with_tokenizer_of
+import numpy as np
+
+from ngramdb import interrupts
+from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
+from ngramdb.engine.changes.combining import rewritten, shifted, with_words
+from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map, require_same_kind
+from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.loading import part_reports
+from ngramdb.engine.loading.part_reports import PartReport
 from ngramdb.engine.storage.directory import RealDirectory
-from ngramdb.engine.storage.manifest import LoadRecord
+from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
 from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.ingest.sources import PathLike
-from ngramdb.interrupts import ProgressCallback
+from ngramdb.registries import GROWING_TOKENIZERS
+from ngramdb.tokenizers.base import Tokenizer
 
 # Most numbers of parts in a message.
 MOST_NAMED = 10
@@ -55,12 +65,11 @@ class CommitReport:
     notes: tuple[str, ...] = ()
 
 
-def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
+def collected(folders: Sequence[str]) -> list[PartReport]:
     """Return the reports of all parts in these folders, in order, after checking that they are a whole build.
 
     Raises InvalidArgument, CorruptionError, StorageError.
     """
-    folders = as_paths(out, "commit takes a folder of parts, or a list of them")
     distinct = {os.path.realpath(folder): folder for folder in folders}
     found = [report for folder in distinct.values() for report in part_reports.reports_in(folder)]
     shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
@@ -86,18 +95,11 @@ def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
 
 
 def commit_reports(
-    database: Database,
-    name: str,
-    reports: Sequence[PartReport],
-    progress: ProgressCallback | None = None,
+    store: Store, name: str, reports: Sequence[PartReport], options: WriteOptions
 ) -> CommitReport:
     """Commit parts returned by `collected`; leftovers in their folders are removed."""
     started = time.perf_counter()
-    database.refresh()
-    database.require_own(name)
-    database.make()
-    with database.work(progress=progress):
-        joined = _joined(database, name, reports)
+    joined = _joined(store, name, reports, options)
     for folder in {os.path.dirname(report.path) for report in reports}:
         part_reports.remove_leftovers(folder)
     return CommitReport(
@@ -120,16 +122,16 @@ class _Joined:
     n_rewritten: int
 
 
-def _joined(database: Database, name: str, reports: Sequence[PartReport]) -> _Joined:
+def _joined(store: Store, name: str, reports: Sequence[PartReport], options: WriteOptions) -> _Joined:
     """Commit the parts."""
     n = len(reports)
     action = f"commit {n:,} part{'' if n == 1 else 's'} into {name}"
-    with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
+    with store.begin(options.lock_timeout_s) as transaction:
         entry = transaction.manifest.corpora.get(name)
         if entry is None:
             with _opened(reports[0]) as first:
                 entry = with_tokenizer_of(first, transaction, name, uuid.uuid4().hex)
-        change = Change(database.store, transaction, entry, action, database.write_options(timeout_s))
+        change = Change(store, transaction, entry, action, options)
         n_rewritten = join_parts(change, _each_opened(reports), n, _record(reports))
         n_segments = len(change.entry.segments) - len(entry.segments)
         return _Joined(change.commit(), n_segments, n_rewritten)
@@ -148,7 +150,7 @@ def _opened(report: PartReport) -> Iterator[BuiltPart]:
     path = report.database_path
     store = Store.open(RealDirectory(path), read_only=True, create=False)
     try:
-        entry = store.manifest.corpora.get(building.CORPUS)
+        entry = store.manifest.corpora.get(part_reports.CORPUS)
         found = (store.database_id, store.manifest.version)
         expected = (report.database, report.version)
         if (
@@ -176,7 +178,7 @@ def _check_same_build(reports: Sequence[PartReport]) -> None:
     """Raise InvalidArgument if the parts are not those of one build."""
     first = reports[0]
     for report in reports[1:]:
-        difference = building.first_difference(first.build, report.build)
+        difference = part_reports.first_difference(first.build, report.build)
         if difference is not None:
             raise InvalidArgument(
                 f"{first.path} and {report.path} are parts of different builds: {difference}; build one of "
@@ -246,3 +248,91 @@ def _notes(reports: Sequence[PartReport], joined: _Joined, name: str) -> Iterato
 def _listed(numbers: Sequence[int]) -> str:
     more = f" and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
     return ", ".join(str(number) for number in numbers[:MOST_NAMED]) + more
+
+
+# ---- Parts as segments of one corpus
+
+
+@dataclass(frozen=True)
+class BuiltPart:
+    """A corpus in a separate database, without removed documents. `name` is for messages."""
+
+    name: str
+    store: Store
+    entry: CorpusEntry
+
+
+def with_tokenizer_of(part: BuiltPart, transaction: Transaction, name: str, corpus_id: str) -> CorpusEntry:
+    """Return a new, empty corpus that tokenizes as the part does, with a copy of the tokenizer's file."""
+    tokenizer = part.entry.tokenizer
+    file = tokenizer.file
+    if file is not None:
+        file = transaction.take_in("tokenizers", part.store.directory, file)
+    empty = replace(tokenizer, file=file, vocabulary=())
+    if tokenizer.kind in GROWING_TOKENIZERS:
+        empty = replace(empty, n_vocabulary=0)
+    return CorpusEntry(name, corpus_id, empty, (), 0, {})
+
+
+def join_parts(change: Change, parts: Iterable[BuiltPart], n_parts: int, record: LoadRecord) -> int:
+    """Add the parts' documents after the corpus's own, in order, without committing.
+
+    `record` is stored with the corpus and identifies these parts if they are committed again. Returns the
+    number of tokens that were rewritten because their ids changed.
+
+    Raises
+    ------
+    InvalidArgument
+        these parts are in the corpus already
+    BindError
+        a part's tokenizer differs from the corpus's
+    CorruptionError
+        a file of a part is damaged
+    """
+    if any(known.paths == record.paths for known in change.entry.loads):
+        raise InvalidArgument(
+            f"these parts are in the corpus {change.entry.name} already; nothing was committed again"
+        )
+    grows = change.before.tokenizer.kind in GROWING_TOKENIZERS
+    # Other kinds are not even opened: opening a large tokenizer.json takes longer than all the rest.
+    tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork() if grows else None
+    n_rewritten = 0
+    for i, part in enumerate(parts):
+        interrupts.step(i, n_parts)
+        n_rewritten += _add(change, part, tokenizer)
+    if tokenizer is not None:
+        change.entry = with_words(change.transaction, change.entry, tokenizer)
+        remember(change.store, change.entry.tokenizer, tokenizer)
+    change.entry = replace(change.entry, loads=(*change.entry.loads, record))
+    return n_rewritten
+
+
+def _add(change: Change, part: BuiltPart, tokenizer: Tokenizer | None) -> int:
+    """Add one part; `tokenizer`, if it grows, learns its words. Returns the number of rewritten tokens."""
+    entry, transaction = change.entry, change.transaction
+    view = CorpusView(part.store, part.entry)
+    require_same_kind(entry.name, CorpusView(change.store, change.before), part.name, view)
+    moved = [shifted(one, entry.next_doc_id, transaction) for one in part.entry.added]
+    new_ids = None if tokenizer is None else _new_ids(view, tokenizer)
+    if new_ids is None:
+        added = [_taken_in(transaction, part, one) for one in moved]
+    else:
+        added = rewritten(part.store, transaction, part.entry, moved, new_ids)
+    change.entry = replace(
+        entry,
+        segments=(*entry.added, *added, *entry.subtracted),
+        next_doc_id=entry.next_doc_id + part.entry.next_doc_id,
+    )
+    change.documents += part.entry.n_documents
+    change.tokens += part.entry.n_tokens
+    return 0 if new_ids is None else part.entry.n_tokens
+
+
+def _new_ids(view: CorpusView, tokenizer: Tokenizer) -> IdMap | None:
+    """Return the ids of the part's words in the joined vocabulary; None if they are unchanged."""
+    ids = id_map(view.tokenizer, tokenizer)
+    return None if np.array_equal(ids, np.arange(len(ids))) else ids
+
+
+def _taken_in(transaction: Transaction, part: BuiltPart, entry: SegmentEntry) -> SegmentEntry:
+    return replace(entry, file=transaction.take_in("segments", part.store.directory, entry.file))

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.loading.document_keys import DocumentKeys
+from ngramdb.engine.loading.resuming import Course
 from ngramdb.formats import named
 from ngramdb.ingest.documents import MOST_BYTES, Document, ErrorLog
 from ngramdb.ingest.reader import WantedFields
 from ngramdb.ingest.readers.token_files import files_beside
 from ngramdb.ingest.sources import Source, repeated
-from ngramdb.questions.copy import Load
 
 # Most files that a note names; beyond that, it has their number.
 MOST_NAMED = 3
@@ -44,13 +43,13 @@ def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[s
         yield f"{_files(len(twice))} given more than once, and loaded as often: {_named(twice)}"
 
 
-def of_course(course: Course, plan: Load, where: str, n_loaded: int, n_before: int) -> Iterator[str]:
+def of_course(course: Course, limit: int | None, where: str, n_loaded: int, n_before: int) -> Iterator[str]:
     """Yield notes on where a load was resumed, `where` (`place_of`), and on one that could not be.
 
+    limit : the requested number of documents, from the load's beginning
     n_loaded : documents that the load has added
     n_before : documents that the corpus had before
     """
-    limit = plan.options.get("limit")
     if course.goes_on and n_loaded:
         yield f"the load was resumed after {where}"
     elif course.goes_on and limit is not None and limit <= course.position.n_documents:
