@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ngramdb.errors import LoadError
 from ngramdb.ingest.streams import CONVERT
 from ngramdb.limits import MAX_TOKEN_ID, MAX_VALUE_DEPTH
+from ngramdb.segments.metadata_columns import Path, path_of
 from ngramdb.types import refuse_masked
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
@@ -245,37 +246,8 @@ def invalid_utf8(error: UnicodeDecodeError, offset: int, of: str = " of the line
 # ---- Paths to fields of a JSON object: "a.b" is the field b of the object a.
 
 
-Path = tuple[str, ...]
-
 # More names than these make an error message longer than helpful.
 SHOWN_FIELDS = 12
-
-
-def split_path(path: str) -> Path:
-    r"""Return the keys of a path: `split_path(r"a.b\.c") == ("a", "b.c")`.
-
-    A backslash before anything but a dot or a backslash stands for itself.
-    """
-    if "\\" not in path:
-        return tuple(path.split("."))
-    keys = [""]
-    position = 0
-    while position < len(path):
-        char = path[position]
-        if char == "\\" and path[position + 1 : position + 2] in (".", "\\"):
-            position += 1
-            keys[-1] += path[position]
-        elif char == ".":
-            keys.append("")
-        else:
-            keys[-1] += char
-        position += 1
-    return tuple(keys)
-
-
-def join_path(keys: Iterable[str]) -> str:
-    """Return the path that `split_path` splits into these keys."""
-    return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
 
 
 def own_or_nested(record: dict[str, Any], path: Path) -> Path:
@@ -337,7 +309,7 @@ def field_paths(record: dict[str, Any], prefix: Path = ()) -> list[str]:
         if isinstance(value, dict) and len(prefix) < SHOWN_FIELDS:
             paths.extend(field_paths(value, (*prefix, key)))
         else:
-            paths.append(join_path((*prefix, key)))
+            paths.append(path_of((*prefix, key)))
     return paths
 
 

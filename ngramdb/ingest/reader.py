@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ngramdb.errors import LoadError
-from ngramdb.ingest.documents import Document, ErrorLog, field_paths, has_field, missing_field, split_path
+from ngramdb.ingest.documents import Document, ErrorLog, field_paths, has_field, missing_field
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.arrow_files import read_arrow
 from ngramdb.ingest.readers.columns import Columns, Row
@@ -22,6 +22,7 @@ from ngramdb.ingest.readers.warc import read_warc
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.limits import MAX_INTEGER
+from ngramdb.segments.metadata_columns import split_path
 
 
 @dataclass(slots=True)

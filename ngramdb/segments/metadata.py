@@ -39,6 +39,7 @@ from ngramdb.segments.metadata_columns import (
     JSON,
     MARK_KEY,
     MAX_OBJECT_DEPTH,
+    OBJECT,
     TYPE_KEY,
     Column,
     finished,
@@ -210,7 +211,7 @@ class MetadataBuilder:
         """Put the values of a row of the current batch into their columns, or into `rest` if full."""
         for path, value in leaves:
             is_empty_object = type(value) is dict and not value
-            column = self._column(path, "object" if is_empty_object else None)
+            column = self._column(path, OBJECT if is_empty_object else None)
             if column is None:
                 rest[path] = value
             else:

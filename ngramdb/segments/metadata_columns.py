@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.limits import MAX_INTEGER, MAX_VALUE_DEPTH, MIN_INTEGER
+
+# The keys of a field, from the outermost object on.
+Path = tuple[str, ...]
 
 # A dictionary pays when a value comes this often on average.
 DICTIONARY_REPEATS = 4
@@ -83,7 +87,7 @@ class Chunk:
         self.type_name = type_name
         self.integers: Any = None
         if type_name == JSON:
-            values = [None if value is None else _to_json(value) for value in values]
+            values = [None if value is None else to_json(value) for value in values]
         elif type_name == "float64" and int in set(map(type, values)):
             self.integers = arrow.array([type(value) is int for value in values], arrow.bool_())
         self.array = arrow.array(values, storage_type(arrow, type_name))
@@ -103,7 +107,8 @@ class Chunk:
         return self if type_name == self.type_name else Chunk(self.values(), type_name)
 
 
-def _to_json(value: Any) -> str:
+def to_json(value: Any) -> str:
+    """Return a value as the JSON text that columns store."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -186,6 +191,12 @@ def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any
         yield arrow.field(column.path, arrow.bool_(), metadata={TYPE_KEY: "bool", MARK_KEY: "integer"}), marks
 
 
+@lru_cache(maxsize=256)
+def written_type(kind: Any) -> bytes:
+    """Return the tag that is stored for an Arrow type: a schema of one field in IPC format, as base64."""
+    return b64encode(pyarrow().schema([("", kind)]).serialize().to_pybytes())
+
+
 def read_type(tag: bytes) -> Any:
     """Return the Arrow type that is stored under `ARROW_KEY`, or SEVERAL."""
     if tag == _OF_SEVERAL:
@@ -251,19 +262,38 @@ EXACT_FLOAT = 2**53
 # Python writes integers of up to 4,300 decimal digits (14,284 bits); only beyond this is it worth asking.
 SAFE_INTEGER_BITS = 14_000
 
+# The dots of a path, and what is escaped in it.
+_DOTS = re.compile(r"(\\[\\.]|\.)")
+
 JSON = "json"
+OBJECT = "object"
 #: The type of lists none of which has a value.
 EMPTY_LISTS = "list<null>"
 _SCALARS = {bool: "bool", int: "int64", float: "float64", str: "string"}
 
 
-def split_path(path: str) -> tuple[str, ...]:
-    r"""Return the keys of a column's path: `split_path(r"a.b\.c") == ("a", "b.c")`."""
+def split_path(path: str) -> Path:
+    r"""Return the keys of a column's path: `split_path(r"a.b\.c") == ("a", "b.c")`.
+
+    A backslash before anything but a dot or a backslash stands for itself.
+    """
     if "\\" not in path:
         return tuple(path.split("."))
-    # Unpaired surrogates stand in for the escaped characters: no key has one, since UTF-8 cannot hold them.
-    hidden = path.replace("\\\\", "\ud800").replace("\\.", "\ud801")
-    return tuple(key.replace("\ud801", ".").replace("\ud800", "\\") for key in hidden.split("."))
+    keys = [""]
+    for part in _DOTS.split(path):
+        if part == ".":
+            keys.append("")
+        else:
+            keys[-1] += part[1] if part in ("\\\\", "\\.") else part
+    return tuple(keys)
+
+
+def path_of(keys: Iterable[str]) -> str:
+    """Return the path that `split_path` splits into these keys."""
+    path = None
+    for key in keys:
+        path = join_path(path, key)
+    return path or ""
 
 
 def join_path(prefix: str | None, key: str) -> str:

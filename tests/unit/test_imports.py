@@ -55,7 +55,7 @@ BELOW: dict[str, frozenset[str]] = {
     "api": frozenset(
         {
             *("questions", "language", "planner", "patterns", "source", "executor", "conditions", "engine"),
-            *("ingest", "lm", "ngramdb.segments.base", "tokenizers"),
+            *("ingest", "lm", "ngramdb.segments.base", "ngramdb.segments.metadata_columns", "tokenizers"),
         }
     ),
     # A statement's module has its verb, its binder, its plan and its operator.
@@ -97,7 +97,8 @@ BELOW: dict[str, frozenset[str]] = {
     "lm": frozenset({"_cext"}),
     "segments": frozenset({"_cext"}),
     "tokenizers": frozenset({"_cext"}),
-    "ingest": frozenset({"tokenizers", "_cext"}),
+    # Readers of tables make columns of metadata in the form in which segments store them.
+    "ingest": frozenset({"tokenizers", "_cext", "ngramdb.segments.metadata_columns"}),
     "_cext": frozenset(),
     "caching": frozenset(),
     "errors": frozenset(),

@@ -27,9 +27,9 @@ from ngramdb.api.verbs.exporting import write_lines
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import written_format
-from ngramdb.ingest.documents import split_path
 from ngramdb.planner.names import listing, nearest
 from ngramdb.questions.delete import OWN_ID_FIELDS
+from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 
 Path = str | os.PathLike[str]

@@ -12,10 +12,10 @@ from ngramdb import interrupts
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.documents import Document, ErrorLog, describe, join_path
+from ngramdb.ingest.documents import Document, ErrorLog, describe
 from ngramdb.registries import ON_CONFLICT
 from ngramdb.segments.metadata import BATCH_DOCUMENTS
-from ngramdb.segments.metadata_columns import split_path
+from ngramdb.segments.metadata_columns import path_of, split_path
 from ngramdb.types import Docs
 
 Key = str | int
@@ -51,7 +51,7 @@ class DocumentKeys:
         self._path = split_path(field)
         # The path, and the name that reads like it, as `own_or_nested` has it; both as columns are called.
         name = ".".join(self._path)
-        self._columns = tuple(dict.fromkeys((field, join_path((name,)))))
+        self._columns = tuple(dict.fromkeys((field, path_of((name,)))))
         self._on_conflict = on_conflict
         self._known: set[Key] | None = None
         self._repeated: set[Key] = set()

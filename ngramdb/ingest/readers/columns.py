@@ -17,45 +17,43 @@ A NULL is no value. A struct without any value is marked in a column of its own 
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.documents import (
-    Path,
-    has_field,
-    infinite,
-    is_finite,
-    join_path,
-    select,
-    split_path,
-    without_nan,
-)
+from ngramdb.ingest.documents import has_field, infinite, is_finite, select, without_nan
 from ngramdb.lazy import lazy_module
-from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
+from ngramdb.limits import MAX_INTEGER
+from ngramdb.segments.metadata_columns import (
+    ARROW_KEY,
+    JSON,
+    MARK_KEY,
+    MAX_OBJECT_DEPTH,
+    OBJECT,
+    TYPE_KEY,
+    Chunk,
+    Path,
+    common_type,
+    path_of,
+    split_path,
+    storage_type,
+    types_of,
+    written_type,
+)
 
 pyarrow = lazy_module("pyarrow")
 compute = lazy_module("pyarrow.compute")
 
-TYPE_KEY = b"ngramdb.type"
-MARK_KEY = b"ngramdb.mark"
-ARROW_KEY = b"ngramdb.arrow"
 # Where a field says of what extension type it is while nothing is imported that knows it.
 EXTENSION_KEY = b"ARROW:extension:name"
 # Booleans in 8 bits each, as DuckDB can have them.
 BOOL8 = "arrow.bool8"
-JSON = "json"
-OBJECT = "object"
-# Structs below so many levels are stored as one value, as objects of JSON lines are.
-MAX_OBJECT_DEPTH = 16
 
 Convert = Callable[[Any], Any]
 
@@ -191,7 +189,7 @@ class MetadataColumns:
                 type_name, array = self._typed(array, part, wrong)
                 tags = {TYPE_KEY: type_name, **_came_as(part.kind, type_name)}
             if array.null_count < len(array):
-                fields.append(pyarrow.field(join_path(part.keys), array.type, metadata=tags))
+                fields.append(pyarrow.field(path_of(part.keys), array.type, metadata=tags))
                 arrays.append(array)
         if not arrays:
             return None, wrong
@@ -204,13 +202,13 @@ class MetadataColumns:
             return
         kind = _plain_type(field.type)
         if not pyarrow.types.is_struct(kind) or len(keys) == MAX_OBJECT_DEPTH:
-            convert = conversion(join_path(keys), field)
+            convert = conversion(path_of(keys), field)
             if pyarrow.types.is_map(kind) and convert is not None and not self._keeps(keys):
                 convert = self._of_kept_keys(keys, convert)
             self._parts.append(_Leaf(keys, kind, convert))
             return
-        _check_extension(join_path(keys), field)
-        _check_names(join_path(keys), kind)
+        _check_extension(path_of(keys), field)
+        _check_names(path_of(keys), kind)
         for inner in kind:
             self._collect(inner, keys)
         holds_content = self._content is not None and self._content[: len(keys)] == keys
@@ -240,12 +238,12 @@ class MetadataColumns:
         """A column in the form that metadata have, and its type's name."""
         name = _scalar_name(leaf.kind, array)
         if name is not None:
-            return name, self._finite(array.cast(_storage(name)), leaf, wrong)
+            return name, self._finite(array.cast(storage_type(pyarrow, name)), leaf, wrong)
         if is_list(leaf.kind):
             items = array.flatten()
             inner = _scalar_name(leaf.kind.value_type, items)
             if inner is not None and items.null_count < len(items):
-                array = self._finite(array.cast(pyarrow.list_(_storage(inner))), leaf, wrong)
+                array = self._finite(array.cast(pyarrow.list_(storage_type(pyarrow, inner))), leaf, wrong)
                 return f"list<{inner}>", array
         return self._converted(array, leaf, wrong)
 
@@ -257,7 +255,7 @@ class MetadataColumns:
             return array
         numbers = items.to_numpy(zero_copy_only=False)  # NULL is NaN here, and most columns have neither
         if items.null_count < np.isnan(numbers).sum():
-            self.gaps[join_path(leaf.keys)] = None
+            self.gaps[path_of(leaf.keys)] = None
             if of_lists:
                 array = pyarrow.array(list(map(without_nan, array.to_pylist())), array.type)
             else:
@@ -267,7 +265,7 @@ class MetadataColumns:
             rows = np.flatnonzero(found)
             if of_lists:
                 rows = compute.list_parent_indices(array).to_numpy(zero_copy_only=False)[rows]
-            wrong.update(dict.fromkeys(rows.tolist(), infinite(join_path(leaf.keys))))
+            wrong.update(dict.fromkeys(rows.tolist(), infinite(path_of(leaf.keys))))
         return array
 
     def _converted(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
@@ -277,24 +275,12 @@ class MetadataColumns:
             known = without_nan(value)
             if known is not value:
                 values[i] = known
-                self.gaps[join_path(leaf.keys)] = None
+                self.gaps[path_of(leaf.keys)] = None
             if not is_finite(known):
-                wrong[i] = infinite(join_path(leaf.keys))
+                wrong[i] = infinite(path_of(leaf.keys))
                 values[i] = None
-        of_lists = is_list(leaf.kind)
-        items = [item for value in values if value is not None for item in value] if of_lists else values
-        kinds = set(map(type, items)) - {type(None)}
-        if of_lists and not kinds:
-            return "list<null>", pyarrow.array(values, pyarrow.list_(pyarrow.null()))
-        name = {frozenset((str,)): "string", frozenset((float,)): "float64"}.get(frozenset(kinds), JSON)
-        if kinds == {int} and all(MIN_INTEGER <= item <= MAX_INTEGER for item in items if item is not None):
-            name = "int64"
-        if name == JSON:
-            texts = [None if value is None else _json(value) for value in values]
-            return JSON, pyarrow.array(texts, pyarrow.string())
-        if of_lists:
-            return f"list<{name}>", pyarrow.array(values, pyarrow.list_(_storage(name)))
-        return name, pyarrow.array(values, _storage(name))
+        name = common_type(types_of(values))
+        return name, Chunk(values, name).array
 
 
 def _plain_type(kind: Any) -> Any:
@@ -386,32 +372,12 @@ def _came_as(kind: Any, type_name: str) -> dict[bytes, Any]:
         return {}
     else:
         inner = type_name.removeprefix("list<").removesuffix(">")
-        stored = [pyarrow.null() if inner == "null" else _storage(inner)]
+        stored = [storage_type(pyarrow, inner)]
     item = kind.value_type if is_list(kind) else kind
     told = (types.is_integer, types.is_floating, types.is_decimal, types.is_temporal)
     if not any(holds(item) for holds in told) or kind in (*stored, *map(pyarrow.list_, stored)):
         return {}
-    return {ARROW_KEY: _written_type(kind)}
-
-
-@lru_cache(maxsize=256)
-def _written_type(kind: Any) -> bytes:
-    """An Arrow type as text: a schema of one field, as Arrow's IPC writes it, in base64."""
-    return base64.b64encode(pyarrow.schema([("", kind)]).serialize().to_pybytes())
-
-
-def _storage(name: str) -> Any:
-    by_name = {
-        "bool": pyarrow.bool_,
-        "int64": pyarrow.int64,
-        "float64": pyarrow.float64,
-        "string": pyarrow.string,
-    }
-    return by_name[name]()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return {ARROW_KEY: written_type(kind)}
 
 
 def _python_values(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> list[Any]:
@@ -442,7 +408,7 @@ def _value_of(item: Any, number: int, leaf: _Leaf, wrong: dict[int, str]) -> Any
         return _converted_values([item.as_py()], leaf.convert)[0]
     except (OverflowError, ValueError):
         wrong[number] = (
-            f"metadata field {join_path(leaf.keys)!r} has a time outside of the years 1 to 9999, or in a "
+            f"metadata field {path_of(leaf.keys)!r} has a time outside of the years 1 to 9999, or in a "
             "zone that is not known"
         )
         return None

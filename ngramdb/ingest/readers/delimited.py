@@ -18,12 +18,13 @@ from typing import Any
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
-from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8, join_path
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import ChunkFile, LentFile, Limits, Loans, Meter, text_chunks
 from ngramdb.lazy import lazy_module
+from ngramdb.segments.metadata_columns import path_of
 
 pyarrow = lazy_module("pyarrow")
 pyarrow_csv = lazy_module("pyarrow.csv")
@@ -240,7 +241,7 @@ def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> A
         for field, array in zip(schema, batch.columns, strict=True):
             known = without_nan(array) if field.name in types else array
             if known is not array:
-                errors.remark_gaps([join_path((field.name,))])
+                errors.remark_gaps([path_of((field.name,))])
             arrays.append(known.cast(field.type))
     except pyarrow.ArrowException as error:
         raise LoadError(f"the file has changed while it was loaded: {error}", source=label) from None

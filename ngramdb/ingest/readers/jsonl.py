@@ -28,7 +28,6 @@ from ngramdb.ingest.documents import (
     missing_field,
     own_or_nested,
     select,
-    split_path,
     take,
     token_ids,
     unknown_id,
@@ -38,6 +37,7 @@ from ngramdb.ingest.readers.lines import FormFinder, LineReader, is_blank
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, text_chunks
 from ngramdb.limits import MAX_VALUE_DEPTH
+from ngramdb.segments.metadata_columns import split_path
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Characters shown on either side of the place where a line stops being JSON.

@@ -10,11 +10,12 @@ from typing import Any, BinaryIO
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.formats import format_of_beginning, named
 from ngramdb.ingest import remote
-from ngramdb.ingest.documents import Document, ErrorLog, Path, invalid_utf8
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, Limits, Meter, compression_of, text_chunks
 from ngramdb.regular_files import open_named
+from ngramdb.segments.metadata_columns import MAX_OBJECT_DEPTH, Path
 
 
 def is_blank(line: bytes) -> bool:
@@ -114,7 +115,6 @@ STYLES: dict[bytes, dict[str, Any]] = {
 }
 _QUOTED = {b"T": b"A", b"U": b"B"}
 # Objects nested deeper than this are stored as one value.
-MAX_OBJECT_DEPTH = 16
 
 # Placeholder for a text. (If a record contains it, lines are compared as a whole.)
 _MARK = "ngramdb: the text"

@@ -19,12 +19,9 @@ from ngramdb.errors import InvalidArgument, LoadError, ResourceError
 from ngramdb.ingest.documents import (
     Document,
     ErrorLog,
-    Path,
     TokenIds,
     invalid_utf8,
-    join_path,
     missing_field,
-    split_path,
     token_ids,
     unknown_id,
 )
@@ -32,6 +29,7 @@ from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_TOKEN_ID
+from ngramdb.segments.metadata_columns import Path, path_of, split_path
 
 pyarrow = lazy_module("pyarrow")
 
@@ -158,7 +156,7 @@ class TableReader:
     def _contents(self, batch: Any) -> tuple[Sequence[Any], dict[int, str]]:
         """The text or token ids of each row, and what is wrong with rows."""
         array = array_at(batch, self._content)
-        field = join_path(self._content)
+        field = path_of(self._content)
         if self._has_ids:
             return _id_lists(array, field, self._options.n_ids)
         texts, n_bytes = _texts(array)
@@ -231,7 +229,7 @@ def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:
     """Raise LoadError where the table lacks a column that is to be kept."""
     for path in kept:
         if _field_at(schema, path) is None and not _is_in_map(schema, path):
-            raise _missing_column(schema, join_path(path), label)
+            raise _missing_column(schema, path_of(path), label)
 
 
 def _missing_column(schema: Any, wanted: str, label: str | None) -> LoadError:
@@ -276,14 +274,14 @@ def _paths(fields: Iterable[Any], before: Path = ()) -> Iterator[str]:
         if pyarrow.types.is_struct(field.type):
             yield from _paths(field.type, keys)
         else:
-            yield join_path(keys)
+            yield path_of(keys)
 
 
 def _check_content(schema: Any, path: Path, has_ids: bool, label: str | None) -> None:
     """Raise LoadError where the column's type is not that of a text, or of token ids."""
     kind = _field_at(schema, path).type
     inner = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-    name = join_path(path)
+    name = path_of(path)
     if has_ids:
         if not (is_list(inner) and pyarrow.types.is_integer(inner.value_type)):
             raise LoadError(

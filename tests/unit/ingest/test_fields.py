@@ -6,22 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb.ingest.documents import field_paths, join_path, missing_field, select, split_path, take
-from ngramdb.segments import metadata_columns
+from ngramdb.ingest.documents import field_paths, missing_field, select, take
+from ngramdb.segments.metadata_columns import path_of, split_path
 
 
 @given(st.lists(st.text(alphabet="a.\\b", max_size=4), min_size=1, max_size=4))
 def test_a_path_splits_into_the_keys_it_was_joined_from(keys):
-    assert split_path(join_path(keys)) == tuple(keys)
-
-
-@given(st.lists(st.text(alphabet="a.\\b", max_size=4), min_size=1, max_size=4))
-def test_paths_are_those_of_stored_columns(keys):
-    path = None
-    for key in keys:
-        path = metadata_columns.join_path(path, key)
-    assert path == join_path(keys)
-    assert metadata_columns.split_path(path) == split_path(path)
+    assert split_path(path_of(keys)) == tuple(keys)
 
 
 def test_a_backslash_before_another_character_stands_for_itself():
