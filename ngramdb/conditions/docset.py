@@ -67,6 +67,10 @@ class DocSet:
         mask[self.docs] = not self.negated
         return mask
 
+    def bitmap(self) -> NDArray[np.uint8]:
+        """Return a bit per document, the least significant bit of a byte first."""
+        return np.packbits(self.mask(), bitorder="little")
+
     def check(self) -> None:
         """Raise ValueError unless the numbers are sorted, unique and in range."""
         docs = self.docs.astype(np.int64)

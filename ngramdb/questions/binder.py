@@ -22,18 +22,22 @@ from ngramdb.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import concordance, conditions, counting, generation, lexical
+    from ngramdb.planner.binding import concordance, conditions, counting, generation
     from ngramdb.planner.binding import questions as documents
     from ngramdb.questions import (
         alter,
         analyze,
         attach,
+        collocates,
         compact,
         copy,
         corpora,
         delete,
         describe,
+        dispersion,
         explain,
+        keywords,
+        ngrams,
         settings,
         show,
         versions,
@@ -44,16 +48,19 @@ else:
     counting = lazy_module("ngramdb.planner.binding.counting")
     documents = lazy_module("ngramdb.planner.binding.questions")
     generation = lazy_module("ngramdb.planner.binding.generation")
-    lexical = lazy_module("ngramdb.planner.binding.lexical")
     alter = lazy_module("ngramdb.questions.alter")
     analyze = lazy_module("ngramdb.questions.analyze")
     attach = lazy_module("ngramdb.questions.attach")
+    collocates = lazy_module("ngramdb.questions.collocates")
     compact = lazy_module("ngramdb.questions.compact")
     copy = lazy_module("ngramdb.questions.copy")
     corpora = lazy_module("ngramdb.questions.corpora")
     delete = lazy_module("ngramdb.questions.delete")
     describe = lazy_module("ngramdb.questions.describe")
+    dispersion = lazy_module("ngramdb.questions.dispersion")
     explain = lazy_module("ngramdb.questions.explain")
+    keywords = lazy_module("ngramdb.questions.keywords")
+    ngrams = lazy_module("ngramdb.questions.ngrams")
     settings = lazy_module("ngramdb.questions.settings")
     show = lazy_module("ngramdb.questions.show")
     versions = lazy_module("ngramdb.questions.versions")
@@ -66,7 +73,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Analyze": lambda: analyze.bind,
     "Attach": lambda: attach.bind_attach,
     "Check": lambda: show.bind_check,
-    "Collocates": lambda: lexical.collocates,
+    "Collocates": lambda: collocates.bind,
     "Compact": lambda: compact.bind,
     "CopyFrom": lambda: copy.bind_from,
     "CopyTo": lambda: copy.bind_to,
@@ -76,7 +83,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Delete": lambda: delete.bind,
     "Describe": lambda: describe.bind,
     "Detach": lambda: attach.bind_detach,
-    "Dispersion": lambda: lexical.dispersion,
+    "Dispersion": lambda: dispersion.bind,
     "Dist": lambda: documents.dist,
     "DistBefore": lambda: documents.dist_before,
     "Docs": lambda: documents.docs,
@@ -85,9 +92,9 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Explain": lambda: explain.bind,
     "Generate": lambda: generation.generate,
     "KeepVersion": lambda: versions.bind_keep,
-    "Keywords": lambda: lexical.keywords,
+    "Keywords": lambda: keywords.bind,
     "Kwic": lambda: concordance.kwic,
-    "Ngrams": lambda: concordance.ngrams,
+    "Ngrams": lambda: ngrams.bind,
     "Prob": lambda: documents.prob,
     "ResetSetting": lambda: settings.bind_reset,
     "Restore": lambda: versions.bind_restore,

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
+from ngramdb.lm.spec import MAX_MIN_COUNT
+from ngramdb.patterns import Gram, StoredWords, TokenPattern
+from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.patterns import token_pattern_of
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.plan import Plan
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Help, Tool
+from ngramdb.questions.ngram_list import NgramList
+from ngramdb.questions.ngram_selection import NgramSelection
 from ngramdb.questions.requests import Given, Parameter
 from ngramdb.questions.spelling import MIN_COUNT, Condition, Spelling, Switch, Words
 from ngramdb.questions.verbs import Asking
+from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
@@ -25,7 +34,7 @@ _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 
 
 class Lengths(Spelling):
-    """A number of tokens, or the least and the greatest."""
+    """A number of tokens, or the least and the greatest number."""
 
     def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
         return (Parameter(name, "lengths", self.about, "2"),)
@@ -57,18 +66,18 @@ class Verbs(Asking):
         with_docs: bool = False,
         params: ParameterValues = None,
     ) -> Result:
-        """The n-grams of `n` tokens, the most frequent first: NGRAMS.
+        """Return the n-grams of `n` tokens, the most frequent first: NGRAMS.
 
         Parameters
         ----------
         n : tokens of an n-gram, or a pair, the least and the greatest number
-        where, params : only in documents that meet this condition
-        top : the greatest number of n-grams; without it all of them, made as they are read
-        min_count : only n-grams that occur so often
-        containing : only n-grams with this n-gram, or this pattern, in them
-        starting, ending : only n-grams with this n-gram at their beginning or end
-        ignore_case : count n-grams together that differ in letters' case only
-        with_docs : in how many documents each occurs, as a column `docs`
+        where, params : condition on documents, and the values of its parameters
+        top : maximum number of n-grams; by default all of them, made as they are read
+        min_count : the least count of an n-gram
+        containing : an n-gram or a pattern that n-grams must contain
+        starting, ending : an n-gram that n-grams must start or end with
+        ignore_case : True to add up n-grams that differ only in case
+        with_docs : True to add a column `docs`, the number of documents with the n-gram
 
         Returns
         -------
@@ -76,7 +85,7 @@ class Verbs(Asking):
         """
         contained = to_ast.pattern_tree(containing)
         tree = ast.Ngrams(
-            _lengths(n),
+            _lengths_of(n),
             min_count=to_ast.required(1, "min_count", min_count),
             containing=contained,
             starting=to_ast.part(starting),
@@ -116,11 +125,67 @@ DEFINITION = Definition(
 )
 
 
-def _lengths(n: Any) -> ast.Lengths | ast.Value:
-    """Return the lengths of a verb's arguments. Raises InvalidArgument."""
+def _lengths_of(n: Any) -> ast.Lengths | ast.Value:
+    """Return the lengths that the verb's arguments describe."""
     if not (isinstance(n, tuple) and len(n) == 2):
         return to_ast.required(1, "n", n)
     low, high = (to_ast.whole(1, "n", bound) for bound in n)
     if low > high:
         raise InvalidArgument(f"n is a number of tokens, or a pair (least, most), not {n!r}")
     return ast.Lengths(low, high)
+
+
+def bind(scope: Scope, node: ast.Ngrams) -> Plan:
+    """Bind NGRAMS."""
+    corpus = scope.corpus(node.source)
+    shortest, longest = _bound_lengths(scope, node.n)
+    where, top = condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0)
+    if node.ignore_case and corpus.tokenizer.kind == "tokens":
+        scope.refuse("IGNORE CASE needs text, and the tokens of this corpus are ids only", node)
+    found = NgramSelection(
+        corpus,
+        shortest,
+        longest,
+        where,
+        scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
+        _contained(scope, node, corpus),
+        _part(scope, node.starting, corpus),
+        _part(scope, node.ending, corpus),
+        node.ignore_case,
+        node.with_docs,
+        top,
+    )
+    plain = NgramSelection(corpus, shortest, shortest, where, top=top)
+    return NgramList(corpus, shortest, where, top) if found == plain else found
+
+
+def _bound_lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
+    if isinstance(node, ast.Lengths):
+        if node.low < 1:
+            scope.refuse("the length of NGRAMS is a whole number of at least 1, not 0", node)
+        return node.low, node.high
+    n = scope.number(node, "the length of NGRAMS", 1)
+    assert n is not None
+    return n, n
+
+
+def _contained(scope: Scope, node: ast.Ngrams, corpus: Corpus) -> Gram | StoredWords | TokenPattern | None:
+    """Return the n-gram, or the pattern over tokens, that n-grams contain."""
+    inner = node.containing
+    if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
+        is_text = inner is not None and isinstance(scope.value_of(inner), str)
+        if inner is None or not (is_text and scope.matching().as_text):
+            return _part(scope, inner, corpus, is_pattern=True)
+        inner = ast.Matching(inner, True, scope.matching().ignore_case, span=inner.span)
+    return token_pattern_of(scope, inner, corpus, node.ignore_case)
+
+
+def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, is_pattern: bool = False) -> Gram | None:
+    """Return the n-gram that n-grams contain, start or end with."""
+    if node is None:
+        return None
+    found = scope.gram(node, corpus)
+    if not len(found):
+        scope.refuse("this needs an n-gram of at least one token", node)
+    scope.remember(corpus, found, is_pattern=is_pattern)
+    return found

@@ -14,8 +14,6 @@ from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Outer, Plan, Question,
 if TYPE_CHECKING:
     from ngramdb.executor import document_subset
     from ngramdb.executor.kwic import concordance
-    from ngramdb.executor.lexical import collocates, dispersion, keywords
-    from ngramdb.executor.lexical import ngrams as selection
     from ngramdb.executor.questions import (
         count_table,
         counting,
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
         documents,
         generating,
         grouping,
-        ngrams,
         probability,
         scoring,
         trace,
@@ -33,17 +30,12 @@ if TYPE_CHECKING:
 else:
     document_subset = lazy_module("ngramdb.executor.document_subset")
     concordance = lazy_module("ngramdb.executor.kwic.concordance")
-    collocates = lazy_module("ngramdb.executor.lexical.collocates")
-    dispersion = lazy_module("ngramdb.executor.lexical.dispersion")
-    keywords = lazy_module("ngramdb.executor.lexical.keywords")
-    selection = lazy_module("ngramdb.executor.lexical.ngrams")
     count_table = lazy_module("ngramdb.executor.questions.count_table")
     counting = lazy_module("ngramdb.executor.questions.counting")
     distribution = lazy_module("ngramdb.executor.questions.distribution")
     documents = lazy_module("ngramdb.executor.questions.documents")
     generating = lazy_module("ngramdb.executor.questions.generating")
     grouping = lazy_module("ngramdb.executor.questions.grouping")
-    ngrams = lazy_module("ngramdb.executor.questions.ngrams")
     probability = lazy_module("ngramdb.executor.questions.probability")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     trace = lazy_module("ngramdb.executor.questions.trace")
@@ -96,7 +88,6 @@ class OfDocuments(Outer, Action):
 # The functions that answer the questions whose plans are classes of `planner.plan`, by these. They are given
 # the plan, and a meter if the plan has a tree whose nodes are measured.
 OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
-    "Collocation": lambda: collocates.collocates,
     "Concordance": lambda: concordance.concordance,
     "CountDocuments": lambda: documents.count_documents,
     "CountGram": lambda: counting.count,
@@ -107,12 +98,8 @@ OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
     "Documents": lambda: documents.documents,
     "Generation": lambda: generating.generate,
     "GroupedCount": lambda: grouping.grouped_count,
-    "Keyness": lambda: keywords.keywords,
-    "NgramList": lambda: ngrams.ngrams,
-    "NgramSelection": lambda: selection.selected_ngrams,
     "Probability": lambda: probability.probability,
     "Scoring": lambda: scoring.score,
-    "Spread": lambda: dispersion.dispersion,
     "Tracing": lambda: trace.trace,
 }
 # Those that answer about some of the documents faster than about a corpus of just these, or return None.

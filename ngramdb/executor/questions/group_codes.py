@@ -17,7 +17,7 @@ from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.field_values import Codes, FieldReader
 from ngramdb.conditions.occurrences import Occurrences
 from ngramdb.conditions.stored_text import token_places
-from ngramdb.executor.questions.ngrams import BYTES_PER_TOKEN, batches_of
+from ngramdb.executor.ngram_rows import BYTES_PER_TOKEN, batches_of
 from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_sequences
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.segments.base import Segment

@@ -1,16 +1,14 @@
-"""Binding KWIC, NGRAMS and TRACE."""
+"""Binding KWIC and TRACE."""
 
 from __future__ import annotations
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
-from ngramdb.lm.spec import MAX_MIN_COUNT
-from ngramdb.patterns import Gram, Pattern, StoredWords, TokenPattern
+from ngramdb.patterns import Gram, Pattern
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import document_keys, field_types, returned_fields
 from ngramdb.planner.binding.occurrences import occurring
-from ngramdb.planner.binding.patterns import token_pattern_of
 from ngramdb.planner.binding.scope import Scope, require_sentences
 from ngramdb.registries import CHARACTER_TOKENIZERS
 from ngramdb.source import Corpus
@@ -112,62 +110,6 @@ def _line_order(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> tuple[str, 
         if name != plan.BY_FORM or name not in field_types(corpus):
             return name, None
     return "", None
-
-
-def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
-    """Bind NGRAMS."""
-    corpus = scope.corpus(node.source)
-    shortest, longest = _lengths(scope, node.n)
-    where, top = condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0)
-    if node.ignore_case and corpus.tokenizer.kind == "tokens":
-        scope.refuse("IGNORE CASE takes text, and the tokens of this corpus have none", node)
-    found = plan.NgramSelection(
-        corpus,
-        shortest,
-        longest,
-        where,
-        scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
-        _contained(scope, node, corpus),
-        _part(scope, node.starting, corpus),
-        _part(scope, node.ending, corpus),
-        node.ignore_case,
-        node.with_docs,
-        top,
-    )
-    plain = plan.NgramSelection(corpus, shortest, shortest, where, top=top)
-    return plan.NgramList(corpus, shortest, where, top) if found == plain else found
-
-
-def _lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
-    if isinstance(node, ast.Lengths):
-        if node.low < 1:
-            scope.refuse("the length of NGRAMS is a whole number of at least 1, not 0", node)
-        return node.low, node.high
-    n = scope.number(node, "the length of NGRAMS", 1)
-    assert n is not None
-    return n, n
-
-
-def _contained(scope: Scope, node: ast.Ngrams, corpus: Corpus) -> Gram | StoredWords | TokenPattern | None:
-    """What n-grams contain: an n-gram, or a pattern over tokens."""
-    inner = node.containing
-    if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
-        is_text = inner is not None and isinstance(scope.value_of(inner), str)
-        if inner is None or not (is_text and scope.matching().as_text):
-            return _part(scope, inner, corpus, is_pattern=True)
-        inner = ast.Matching(inner, True, scope.matching().ignore_case, span=inner.span)
-    return token_pattern_of(scope, inner, corpus, node.ignore_case)
-
-
-def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, is_pattern: bool = False) -> Gram | None:
-    """What n-grams contain, start or end with."""
-    if node is None:
-        return None
-    found = scope.gram(node, corpus)
-    if not len(found):
-        scope.refuse("this needs an n-gram of at least one token", node)
-    scope.remember(corpus, found, is_pattern=is_pattern)
-    return found
 
 
 def trace(scope: Scope, node: ast.Trace) -> plan.Plan:

@@ -35,6 +35,7 @@ from ngramdb.planner.binding.occurrences import (
     has_occurrences,
     in_one_sentence,
     near_to,
+    occurring,
     of_operand,
 )
 from ngramdb.planner.binding.patterns import pattern
@@ -80,6 +81,20 @@ def condition(
 def among(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr | None:
     """The condition of a question that may be asked of some documents only; None where it has none."""
     return None if node is None else condition(scope, node, corpus)
+
+
+def in_part(
+    scope: Scope, verb: str, what: ast.Condition, where: ast.Condition | None, corpus: Corpus
+) -> plan.InPart:
+    """Return the occurrences and the documents that a statement is about.
+
+    Raises PlanError, with the name of the statement, for an n-gram without tokens.
+    """
+    found = occurring(scope, what, corpus, condition)
+    pattern = found.pattern if isinstance(found, plan.OccurrencesOf) else None
+    if isinstance(pattern, Gram) and not len(pattern):
+        scope.fail(PlanError, f"{verb} needs an n-gram of at least one token", what)
+    return plan.InPart(found, condition(scope, where, corpus))
 
 
 def _bound(scope: Scope, node: ast.Condition, corpus: Corpus, negated: bool) -> plan.DocExpr:

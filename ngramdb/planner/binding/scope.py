@@ -182,6 +182,16 @@ class Scope:
             self.refuse(f"{what} is at most {most:,}, not {value:,}", node)
         return value
 
+    def measure(self, node: ast.Measure | None, known: Sequence[str]) -> str:
+        """Return the name of a measure, which a tree made by hand may misspell; by default the first."""
+        if node is None:
+            return known[0]
+        if node.name not in known:
+            hint = nearest(node.name, known)
+            tail = f"; known: {listing(known)}" if hint is None else f"; did you mean {hint}?"
+            self.refuse(f"no measure {node.name!r}{tail}", node)
+        return node.name
+
     def version(self, node: ast.Scalar | None) -> int | None:
         """The number of a version that is given by its number or name; None if the clause is missing."""
         if node is None or not isinstance(self.scalar(node), str):

@@ -10,12 +10,10 @@ from .concordance import BY_PLACE as BY_PLACE
 from .concordance import BY_RIGHT as BY_RIGHT
 from .concordance import CONCORDANCE_COLUMNS as CONCORDANCE_COLUMNS
 from .concordance import CONCORDANCE_ORDERS as CONCORDANCE_ORDERS
-from .concordance import NGRAM_COLUMNS as NGRAM_COLUMNS
 from .concordance import TRACE_COLUMNS as TRACE_COLUMNS
 from .concordance import TRACE_DOCUMENTS as TRACE_DOCUMENTS
 from .concordance import WHOLE_DOCUMENT as WHOLE_DOCUMENT
 from .concordance import Concordance as Concordance
-from .concordance import NgramList as NgramList
 from .concordance import Sampling as Sampling
 from .concordance import Tracing as Tracing
 from .documents import AllDocs as AllDocs
@@ -50,13 +48,6 @@ from .fields import pieces as pieces
 from .fields import show_value as show_value
 from .generation import GENERATION_COLUMNS as GENERATION_COLUMNS
 from .generation import Generation as Generation
-from .lexical import COLLOCATE_COLUMNS as COLLOCATE_COLUMNS
-from .lexical import DISPERSION_COLUMNS as DISPERSION_COLUMNS
-from .lexical import KEYWORD_COLUMNS as KEYWORD_COLUMNS
-from .lexical import Collocation as Collocation
-from .lexical import Keyness as Keyness
-from .lexical import NgramSelection as NgramSelection
-from .lexical import Spread as Spread
 from .nodes import Actual as Actual
 from .nodes import Costs as Costs
 from .nodes import DocExpr as DocExpr

@@ -1,4 +1,4 @@
-"""Questions that show text around occurrences, list n-grams, or trace a text in a corpus."""
+"""Questions that show text around occurrences, or trace a text in a corpus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.occurring import InPart
 
 CONCORDANCE_COLUMNS = ("doc_id", "position", "left", "match", "right")
-NGRAM_COLUMNS = ("ngram", "token_ids", "count")
 TRACE_COLUMNS = ("start", "length", "span", "count", "doc_ids")
 
 # What lines of a concordance can be ordered by.
@@ -102,23 +101,6 @@ class Concordance(Question):
 
     def with_tree(self, tree: Node) -> Plan:
         return changed(self, where=tree) if self.what is None else changed(self, what=tree)
-
-
-@dataclass(frozen=True)
-class NgramList(Question):
-    """NGRAMS: all n-grams of one length, the most frequent first."""
-
-    n: int
-    where: DocExpr
-    top: int | None = None
-    costs: Costs | None = field(default=None, compare=False)
-
-    def label(self) -> str:
-        top = "" if self.top is None else f", top {self.top:,}"
-        return f"{self.n}-grams by count{top}"
-
-    def where_clause(self) -> DocExpr | None:
-        return self.where
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ngramdb import registries
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
 from ngramdb.engine.corpus import memory_residency
-from ngramdb.executor.questions import shared_ngrams
+from ngramdb.questions import ngram_list
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
 
@@ -115,7 +115,7 @@ def test_batches_of_models_are_divided(database):
 
 
 def test_the_most_frequent_ngrams_are_those_of_all_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared_ngrams, "LEAST_TOKENS", 0)
+    monkeypatch.setattr(ngram_list, "LEAST_TOKENS", 0)
     rng = np.random.default_rng(2)
     with ngramdb.connect(tmp_path / "db") as db:
         db.settings["auto_compact"] = False
@@ -129,7 +129,7 @@ def test_the_most_frequent_ngrams_are_those_of_all_groups(tmp_path, monkeypatch)
                 rows = other.execute(f"NGRAMS {n} TOP {k}").fetchall()
                 found = db.execute(f"NGRAMS {n} TOP {k}")
                 assert found.fetchall() == rows and "total" not in found.summary
-        monkeypatch.setattr(shared_ngrams, "MOST_GIVEN", 20)  # too many: the files are read
+        monkeypatch.setattr(ngram_list, "MOST_GIVEN", 20)  # too many: the files are read
         assert db.execute("NGRAMS 2 TOP 5").fetchall() == other.execute("NGRAMS 2 TOP 5").fetchall()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngramdb.executor.lexical.measures import ASSOCIATION, KEYNESS, Table
+from ngramdb.executor.measures import ASSOCIATION, KEYNESS, Table
 
 # f, f1, f2, N
 SIGNATURES = (

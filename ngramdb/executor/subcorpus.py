@@ -1,4 +1,4 @@
-"""A part of a corpus, all documents that meet a condition: how many tokens it has, and how often each."""
+"""A subcorpus: the documents that meet a condition, and how often tokens occur in them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Ids = NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class Part:
-    """Documents of a corpus, a set for each of its segments; removed ones are in none. None means all."""
+class Subcorpus:
+    """Documents of a corpus: a set per segment without removed documents, or None for all documents."""
 
     corpus: Corpus
     documents: Sequence[DocSet] | None
 
     @cached_property
     def n_tokens(self) -> int:
-        """How many tokens these documents have."""
+        """The number of tokens in these documents."""
         if self.documents is None:
             return self.corpus.n_tokens
         return sum(each_segment(self.corpus, length_in, self.documents))
 
     def counts_of(self, ids: Ids) -> IntArray:
-        """How often tokens occur in these documents: (n,) int64.
+        """Return how often tokens occur in these documents: (n,) int64.
 
-        Cost: a search a token; of some documents besides some ns for each token of theirs, or of the others,
-        whichever are fewer.
+        Cost: a search per token; for some of the documents also a few ns for each token in them, or in the
+        others, whichever are fewer.
         """
         if self.documents is None:
             return self._counts_of_all(ids)
@@ -45,11 +45,11 @@ class Part:
         return self._counts_of_all(ids) - found if reads_others else found
 
     def token_counts(self) -> tuple[Ids, IntArray]:
-        """All tokens of these documents, ids ascending, and how often each occurs. Cost: some ns a token."""
+        """Return all tokens of these documents, ids ascending, and their counts. Cost: a few ns per token."""
         return self._token_counts(False)
 
     def _token_counts(self, of_others: bool) -> tuple[Ids, IntArray]:
-        """The same of these documents, or of all others."""
+        """Return the same for these documents, or for all others."""
         found = list(each_segment(self.corpus, token_counts_in, self.documents or (), of_others))
         ids = np.concatenate([np.empty(0, dtype=np.uint32), *(ids for ids, _ in found)])
         counts = np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in found)])
@@ -63,7 +63,7 @@ class Part:
 
 
 def length_in(corpus: Corpus, i: int, documents: Sequence[DocSet]) -> int:
-    """How many tokens those of the documents have that are in segment i."""
+    """Return the number of tokens in the documents in segment i."""
     starts, stops = corpus.segments[i].index.document_bounds(documents[i].numbers())
     return int((stops.astype(np.int64) - starts).sum())
 
@@ -71,7 +71,7 @@ def length_in(corpus: Corpus, i: int, documents: Sequence[DocSet]) -> int:
 def token_counts_in(
     corpus: Corpus, i: int, documents: Sequence[DocSet], of_others: bool
 ) -> tuple[Ids, IntArray]:
-    """The tokens of the documents that are in segment i, or of its others, and how often each occurs."""
+    """Return the tokens of the documents in segment i, or of its other documents, and their counts."""
     docs = documents[i]
     if of_others:
         docs = ~docs & DocSet(corpus.removed(i), corpus.segments[i].n_documents, negated=True)
@@ -81,7 +81,7 @@ def token_counts_in(
 
 
 def _looked_up(ids: Ids, known: Ids, counts: IntArray) -> IntArray:
-    """The counts of ids, 0 for those that are not among the known ones (ascending)."""
+    """Return the counts of ids; 0 for ids that are not among the known ones, which are ascending."""
     if not len(known):
         return np.zeros(len(ids), dtype=np.int64)
     places = np.minimum(np.searchsorted(known, ids), len(known) - 1)

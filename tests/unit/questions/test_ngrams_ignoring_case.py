@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 import ngramdb
-from ngramdb.executor.lexical import ngrams
-from ngramdb.executor.lexical.ngrams import classes_of
+from ngramdb.questions import ngram_selection
+from ngramdb.questions.ngram_selection import classes_of
 from ngramdb.tokenizers.registry import create_tokenizer
 
 
@@ -37,9 +37,9 @@ def test_ids_that_the_vocabulary_does_not_have_are_met_by_nothing() -> None:
 def test_short_ngrams_are_compared_as_one_number(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     words = random.Random(1).choices("aAbBcCdDeEfF", k=200)
     sequences: list[object] = []
-    number = ngrams.numbered_sequences
+    number = ngram_selection.numbered_sequences
     monkeypatch.setattr(
-        ngrams, "numbered_sequences", lambda *given: sequences.append(given) or number(*given)
+        ngram_selection, "numbered_sequences", lambda *given: sequences.append(given) or number(*given)
     )
     with ngramdb.connect() as db:
         c = db.create_corpus("c")

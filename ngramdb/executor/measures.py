@@ -1,10 +1,10 @@
-"""Measures of association between a token and a set of places, from counts in a contingency table.
+"""Measures of association between a token and a set of positions, from counts in a contingency table.
 
-Of N positions f1 are places (in the windows of a node, or in the first of two corpora) and f2 have the token;
-f positions are both. Observed are O11 = f, O12 = f1 - f, O21 = f2 - f, O22 = N - f1 - f2 + f, and R1 = f1,
-R2 = N - f1, C1 = f2, C2 = N - f2 are the sums of rows and columns; expected is Eij = Ri Cj / N (Evert 2008,
-"Corpora and Collocations", section 4). For the measures in `OF_OCCURRENCES`, f1 is the number of occurrences
-of the node instead.
+There are N positions: f1 are in the set (in the windows of a node, or in the first of two corpora), f2 have
+the token, and f are both. The observed cells are O11 = f, O12 = f1 - f, O21 = f2 - f, O22 = N - f1 - f2 + f;
+the sums of rows and columns are R1 = f1, R2 = N - f1, C1 = f2, C2 = N - f2; the expected cells are
+Eij = Ri Cj / N (Evert 2008, "Corpora and Collocations", section 4). For the measures in `OF_OCCURRENCES`, f1
+is the number of occurrences of the node instead.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ngramdb.caching import cached_property
 
 Floats = NDArray[np.float64]
 
-# What log-ratio adds to all four numbers, so that no count is 0 (Walter 1975, "The distribution of Levin's
+# Log-ratio adds this to all four numbers, so that none is 0 (Walter 1975, "The distribution of Levin's
 # measure of attributable risk").
 DISCOUNT = 0.5
 
 
 @dataclass(frozen=True)
 class Table:
-    """Contingency tables of many tokens: f and f2 (n,), f1 and N one number each."""
+    """Contingency tables of many tokens: f and f2 are (n,), f1 and N numbers."""
 
     f: Floats
     f1: float
@@ -35,7 +35,7 @@ class Table:
 
     @classmethod
     def of(cls, f: NDArray[np.int64], f1: int, f2: NDArray[np.int64], n: int) -> Table:
-        """From whole numbers."""
+        """Return the tables of integer counts."""
         return cls(f.astype(np.float64), float(f1), f2.astype(np.float64), float(n))
 
     @cached_property
@@ -92,13 +92,13 @@ def log_likelihood_of_counts(table: Table) -> Floats:
 
 
 def _column_log(table: Table, first: Floats, column: Floats) -> Floats:
-    """The sum of O ln(O / E) over a column, given the column's first cell and its sum."""
+    """Return the sum of O ln(O / E) over a column, given the column's first cell and its sum."""
     expected = column * table.f1 / table.n, column * (table.n - table.f1) / table.n
     return _weighted_log(first, expected[0]) + _weighted_log(column - first, expected[1])
 
 
 def _weighted_log(observed: Floats, expected: Floats) -> Floats:
-    """O ln(O / E), 0 where O is 0."""
+    """Return O ln(O / E), or 0 if O is 0."""
     some = observed > 0
     ratio = np.divide(observed, expected, out=np.ones_like(observed), where=some)
     return observed * np.log(ratio)
@@ -113,9 +113,9 @@ def log_ratio(table: Table) -> Floats:
 
 
 def chi_squared(table: Table) -> Floats:
-    """Pearson's chi-squared without a correction, negative where O11 < E11."""
+    """Pearson's chi-squared without a correction, negative if O11 < E11."""
     difference = table.f - table.expected
-    # All four cells differ from what is expected by the same number.
+    # All four cells differ from their expected values by the same number.
     others = (table.n - table.f1) / table.n * ((table.n - table.f2) / table.n)
     least = table.expected * others
     found = np.divide(difference**2, least, out=np.zeros_like(difference), where=least > 0)
@@ -123,14 +123,14 @@ def chi_squared(table: Table) -> Floats:
 
 
 def simple(table: Table, smoothing: float) -> Floats:
-    """The ratio of frequencies per million, `smoothing` added to both (Kilgarriff 2009)."""
+    """The ratio of frequencies per million, after `smoothing` is added to both (Kilgarriff 2009)."""
     first = table.f / table.f1 * 1e6 + smoothing
     second = (table.f2 - table.f) / (table.n - table.f1) * 1e6 + smoothing
     found: Floats = first / second
     return found
 
 
-# By the names of `kinds.ASSOCIATION_MEASURES`.
+# By the names of `registries.ASSOCIATION_MEASURES`.
 ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
     "logdice": logdice,
     "ll": log_likelihood,
@@ -145,7 +145,7 @@ ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
 # Measures whose f1 is the number of occurrences, not the number of positions in windows.
 OF_OCCURRENCES = frozenset({"logdice", "dice"})
 
-# By the names of `kinds.KEYNESS_MEASURES`; `simple` stands for itself.
+# By the names of `registries.KEYNESS_MEASURES`; `simple` is missing since it takes a number.
 KEYNESS: dict[str, Callable[[Table], Floats]] = {
     "ll": log_likelihood_of_counts,
     "logratio": log_ratio,

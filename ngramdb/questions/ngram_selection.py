@@ -1,15 +1,16 @@
-"""NGRAMS with conditions on the n-grams, of several lengths, of one case, or with their documents.
+"""NGRAMS with conditions on the n-grams, of several lengths, ignoring case, or with numbers of documents.
 
-One pass over the rows for each length; of those that start with an n-gram only over its rows. Letters' case
-is ignored token by token: n-grams whose tokens differ in nothing else are one, and the most frequent form is
-shown.
+Each length takes one pass over the rows; n-grams that start with an n-gram take a pass over its rows only. If
+every n-gram contains a rare part, the n-grams around its occurrences are read instead. Case is ignored token
+by token: n-grams whose tokens differ in nothing else are one, shown in their most frequent form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import dataclasses
+from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,89 +25,134 @@ from ngramdb.conditions.stored_text import SoughtWords
 from ngramdb.conditions.token_matches import matcher_of
 from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.lexical.around import Part, Source, is_faster, ngrams_around
+from ngramdb.executor.ngram_rows import (
+    Ids,
+    Side,
+    batches_of,
+    negative_counts_named,
+    require_table,
+    side_of,
+)
 from ngramdb.executor.questions.documents import matching
-from ngramdb.executor.questions.ngrams import batches_of, bitmap_of, negative_named, require_table
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.interruptible_sort import numbered, numbered_sequences
+from ngramdb.interruptible_sort import each_once, numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
-from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramSelection, PlanMeter
+from ngramdb.planner.plan import AllDocs, Costs, DocExpr, PlanMeter
+from ngramdb.questions.ngram_list import COLUMNS
+from ngramdb.questions.plans import Query
 from ngramdb.segments.base import Segment
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
-# N-grams that are checked together, and the greatest number of their tokens: some megabytes.
+# N-grams that are checked together, and the greatest number of their tokens: a few megabytes.
 CHUNK_NGRAMS = 1 << 17
 CHUNK_TOKENS = 1 << 18
-# N-grams whose texts are made and searched together: some ten milliseconds.
+# N-grams whose texts are made and searched together: about ten milliseconds.
 DECODED = 1 << 12
 # Memory per n-gram: its place, count and order; if case is ignored, also its numbering.
 BYTES_PER_NGRAM = 40
 BYTES_PER_FOLDED = 160
-# Stands between texts of tokens while they are folded together.
+# Separates texts of tokens while they are folded together.
 BORDER = "\0"
+# The greatest number of n-grams that are read around a part, and the rows of a pass that take as long as one.
+MOST_READ = 1 << 21
+ROWS_PER_READ = 6
 
-Ids = NDArray[np.uint32]
-# How often a segment's rows count, and a bitmap of the documents in which they do.
-Side = tuple[int, NDArray[np.uint8] | None]
 Found = list[tuple[Segment, DocSet]]
-
+# A segment's index, the rows of a pass, their sign with a bitmap of documents, and nothing.
+Source = tuple[Any, Any, Side, None]
 
 _CLASSES: WeakKeyDictionary[Tokenizer, Ids] = WeakKeyDictionary()
 
 
-@dataclass
+@dataclass(frozen=True)
+class NgramSelection(Query):
+    """NGRAMS of several lengths, with conditions on them, ignoring case, or with numbers of documents."""
+
+    shortest: int
+    longest: int
+    where: DocExpr
+    min_count: int = 1
+    containing: Gram | StoredWords | TokenPattern | None = None
+    starting: Gram | None = None
+    ending: Gram | None = None
+    ignore_case: bool = False
+    with_docs: bool = False
+    top: int | None = None
+    costs: Costs | None = dataclasses.field(default=None, compare=False)
+
+    def label(self) -> str:
+        lengths = f"{self.shortest}" if self.shortest == self.longest else f"{self.shortest}..{self.longest}"
+        parts = [f"{lengths}-grams by count"]
+        if self.min_count > 1:
+            parts.append(f"min count {self.min_count:,}")
+        for name in ("containing", "starting", "ending"):
+            gram = getattr(self, name)
+            if gram is not None:
+                parts.append(f"{name} {'' if name == 'containing' else 'with '}{gram.shown}")
+        if self.ignore_case:
+            parts.append("ignore case")
+        if self.with_docs:
+            parts.append("with docs")
+        if self.top is not None:
+            parts.append(f"top {self.top:,}")
+        return ", ".join(parts)
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+    def answer(self, meter: PlanMeter | None = None) -> Result:
+        """Return a row per n-gram, the most frequent first; equal ones by length, then by token ids.
+
+        In the summary, `total` is the number of n-grams without regard to TOP.
+        """
+        self.corpus.check_difference()
+        selection = _Selection(self, matching(self.corpus, self.where, self.costs, meter))
+        lengths = range(self.shortest, min(self.longest, selection.most) + 1)
+        tokenizer = self.corpus.tokenizer
+        with negative_counts_named(tokenizer), from_files(tokenizer, self.corpus.segments):
+            lists = [selection.listed(n) for n in lengths]
+        none = np.empty(0, dtype=np.int64)
+        counts = np.concatenate((none, *(one.counts for one in lists)))
+        owners = np.concatenate((none, *(np.full(len(one.counts), i) for i, one in enumerate(lists))))
+        places = np.concatenate((none, *(np.arange(len(one.counts)) for one in lists)))
+        order = np.lexsort((places, owners, -counts))[: self.top]
+        n_tokens = np.array([one.scan.n for one in lists], dtype=np.int64)[owners[order]]
+        require_table(n_tokens)
+
+        def batches() -> Iterator[list[Row]]:
+            for some in batches_of(n_tokens):
+                chosen = order[some]
+                yield [selection.row(lists[owners[i]], int(places[i])) for i in chosen.tolist()]
+
+        return Result(
+            (*COLUMNS, "docs") if self.with_docs else COLUMNS,
+            batches(),
+            summary={"total": sum(one.total for one in lists)},
+            n_rows=len(order),
+            types=(str, list, int, int) if self.with_docs else (str, list, int),
+        )
+
+
+@dataclasses.dataclass
 class Listed:
     """N-grams of one length in order, as places of a scan: (m, 2) int64, and (m,) counts.
 
-    `total` is their number before the list was cut to TOP. `forms[i]` are the places of those that are one.
+    `total` is their number before TOP. `forms[i]` are the places of the forms of n-gram i.
     """
 
     scan: NgramScan
     places: IntArray
     counts: IntArray
     total: int
-    forms: list[IntArray] = field(default_factory=list)
-
-
-def selected_ngrams(plan: NgramSelection, meter: PlanMeter | None = None) -> Result:
-    """A row per n-gram, the most frequent first; of equal ones the shorter first, then by token ids.
-
-    `total` in the summary is how many there are, whatever TOP is, if it is known.
-    """
-    plan.corpus.check_difference()
-    found = matching(plan.corpus, plan.where, plan.costs, meter)
-    selection = _Selection(plan, found)
-    lengths = range(plan.shortest, min(plan.longest, selection.most) + 1)
-    tokenizer = plan.corpus.tokenizer
-    with negative_named(tokenizer), from_files(tokenizer, plan.corpus.segments):
-        lists = [selection.listed(n) for n in lengths]
-    none = np.empty(0, dtype=np.int64)
-    counts = np.concatenate((none, *(one.counts for one in lists)))
-    owners = np.concatenate((none, *(np.full(len(one.counts), i) for i, one in enumerate(lists))))
-    places = np.concatenate((none, *(np.arange(len(one.counts)) for one in lists)))
-    order = np.lexsort((places, owners, -counts))[: plan.top]
-    n_tokens = np.array([one.scan.n for one in lists], dtype=np.int64)[owners[order]]
-    require_table(n_tokens)
-
-    def batches() -> Iterator[list[Row]]:
-        for some in batches_of(n_tokens):
-            chosen = order[some]
-            yield [selection.row(lists[owners[i]], int(places[i])) for i in chosen.tolist()]
-
-    return Result(
-        (*NGRAM_COLUMNS, "docs") if plan.with_docs else NGRAM_COLUMNS,
-        batches(),
-        summary={"total": sum(one.total for one in lists)},
-        n_rows=len(order),
-        types=(str, list, int, int) if plan.with_docs else (str, list, int),
-    )
+    forms: list[IntArray] = dataclasses.field(default_factory=list)
 
 
 class _Selection:
-    """The n-grams of a plan, a length at a time."""
+    """The n-grams of a plan, one length at a time."""
 
     def __init__(self, plan: NgramSelection, found: Found) -> None:
         self._plan = plan
@@ -117,11 +163,11 @@ class _Selection:
         # Memory of the lists so far.
         self._n_bytes = 0
         lengths = (segment.n_tokens for segment, docs in found if len(docs))
-        #: No n-gram is longer.
+        #: The greatest length of an n-gram.
         self.most = max(lengths, default=0)
 
     def listed(self, n: int) -> Listed:
-        """Those of one length."""
+        """Return the n-grams of one length."""
         scan = NgramScan(list(self._sources()), n)
         places, counts = self._met(scan)
         if self._classes is not None:
@@ -133,9 +179,9 @@ class _Selection:
         return listed
 
     def _met(self, scan: NgramScan) -> tuple[IntArray, IntArray]:
-        """Places and counts of the n-grams that meet the conditions, ascending by token ids."""
+        """Return places and counts of the n-grams that meet the conditions, ascending by token ids."""
         parts, counts = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        # Forms that are one may be rare by themselves.
+        # Forms of one n-gram may be rare by themselves.
         is_folded = self._classes is not None
         least, n_kept = 1 if is_folded else self._plan.min_count, 0
         for places, found in self._batches(scan, least):
@@ -153,7 +199,7 @@ class _Selection:
         return np.concatenate(parts), np.concatenate(counts)
 
     def _batches(self, scan: NgramScan, least: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield places ascending by token ids, among them all that are wanted, and their counts."""
+        """Yield places, ascending by token ids, among them all wanted ones, and their counts."""
         sources, chunk = list(scan.sources), min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // scan.n))
         parts = [(part.n_read(sources), i, part) for i, part in enumerate(self._parts(scan.n))]
         if parts and is_faster(min(parts)[0], sources):
@@ -168,7 +214,7 @@ class _Selection:
             yield places, both[:, 0]
 
     def _parts(self, n: int) -> Iterator[Part]:
-        """Yield parts that every wanted n-gram has; none if a pass over the rows is needed to see."""
+        """Yield parts that every wanted n-gram contains; nothing if a pass over the rows is needed."""
         plan = self._plan
         pattern = plan.containing if isinstance(plan.containing, TokenPattern) else None
         if pattern is not None and pattern.anchor is not None and not pattern.words:
@@ -192,15 +238,15 @@ class _Selection:
                 yield Part.of_tokens(tokens, range(places.start + i, places.stop + i))
 
     def _sources(self) -> Iterator[Source]:
-        """The segments with the rows that are read, and how they count."""
-        if isinstance(self._plan.where, AllDocs):  # what was removed is taken off by its counts
+        """Yield the segments with the rows that are read, and how they count."""
+        if isinstance(self._plan.where, AllDocs):  # removed documents are subtracted by their counts
             index = self._plan.corpus.index
             for segment, sign in zip(index.segments, index.signs, strict=True):
                 yield segment, self._rows(segment), (sign, None), None
             return
         for one, docs in self._found:
-            if len(docs):
-                side = (1, None) if len(docs) == docs.n_documents else (1, bitmap_of(docs))
+            side = side_of(docs)
+            if side is not None:
                 yield one.index, self._rows(one.index), side, None
 
     def _rows(self, index: SegmentIndex) -> tuple[int, int] | None:
@@ -210,14 +256,14 @@ class _Selection:
         return index.find(starting.ids) if starting.known else (0, 0)
 
     def _meets(self, ids: Ids) -> NDArray[np.bool_]:
-        """Which n-grams contain, start and end with what is asked for."""
+        """Return which n-grams contain, start and end with what the statement requires."""
         plan, n = self._plan, ids.shape[1]
         meets = np.ones(len(ids), dtype=np.bool_)
         folded = ids
         if self._classes is not None:
             folded = _in_classes(ids, self._classes)
 
-        def stands(sought: IntArray, at: int) -> NDArray[np.bool_]:
+        def equals_at(sought: IntArray, at: int) -> NDArray[np.bool_]:
             equal: NDArray[np.bool_] = (folded[:, at : at + len(sought)] == sought).all(axis=1)
             return equal
 
@@ -235,11 +281,11 @@ class _Selection:
             sought = gram.ids if self._classes is None else self._in_any_case(gram)
             if len(gram) > n or (sought < 0).any():
                 return np.zeros(len(ids), dtype=np.bool_)
-            meets &= reduce(np.logical_or, (stands(sought, at) for at in places(len(gram))))
+            meets &= reduce(np.logical_or, (equals_at(sought, at) for at in places(len(gram))))
         return meets
 
     def _in_any_case(self, gram: Gram) -> IntArray:
-        """The classes of an n-gram's tokens, -1 where the vocabulary has one in no case of its letters."""
+        """Return the classes of an n-gram's tokens; -1 for those that the vocabulary has in no case."""
         found = self._sought.get(gram)
         if found is None:
             assert self._classes is not None
@@ -258,7 +304,7 @@ class _Selection:
         return found
 
     def _have_words(self, pattern: StoredWords, ids: Ids) -> NDArray[np.bool_]:
-        """Which n-grams have a match in their own text, as rows show it. Cost: some microseconds each."""
+        """Return which n-grams have a match in their own text, as rows show it. Cost: a few µs each."""
         tokenizer, sought = self._plan.corpus.tokenizer, SoughtWords(pattern)
         meets = np.zeros(len(ids), dtype=np.bool_)
         with from_files(tokenizer, self._plan.corpus.segments):
@@ -272,7 +318,7 @@ class _Selection:
     # ---- rows
 
     def row(self, listed: Listed, i: int) -> Row:
-        """The row of n-gram i of a list."""
+        """Return the row of n-gram i of a list."""
         check()
         tokenizer = self._plan.corpus.tokenizer
         places = listed.places[i : i + 1]
@@ -286,16 +332,16 @@ class _Selection:
         return (*row, sum(self._documents(segment, docs, forms) for segment, docs in self._found))
 
     def _documents(self, segment: Segment, docs: DocSet, forms: Ids) -> int:
-        """How many of a segment's documents have any of the forms."""
+        """Return the number of a segment's documents that have any of the forms."""
         none: Docs = np.empty(0, dtype=np.uint32)
         every = reduce(unite, (segment.index.docs_containing(ids) for ids in forms.astype(np.int64)), none)
         return len(DocSet(every, segment.n_documents) & docs)
 
 
 def classes_of(tokenizer: Tokenizer) -> Ids:
-    """For each token id the least one whose text is the same but for its letters' case.
+    """Return for each token id the least id whose text differs only in case.
 
-    Kept with the tokenizer: of a million characters it takes half a second.
+    Kept with the tokenizer, since a million characters take half a second.
     """
     kept = _CLASSES.get(tokenizer)
     if kept is not None and len(kept) == tokenizer.n_vocabulary:
@@ -315,7 +361,7 @@ def _in_classes(ids: NDArray[np.integer], classes: Ids) -> Ids:
 
 
 def _folded_texts(tokenizer: Tokenizer) -> list[str]:
-    """The texts of all tokens in one case."""
+    """Return the texts of all tokens in one case."""
     texts = tokenizer.all_texts()
     check()
     with_border = {i: one_case(text) for i, text in enumerate(texts) if BORDER in text}
@@ -331,7 +377,7 @@ def _folded_texts(tokenizer: Tokenizer) -> list[str]:
 def _folded(
     scan: NgramScan, places: IntArray, counts: IntArray, classes: Ids, plan: NgramSelection
 ) -> Listed:
-    """The n-grams with their forms added up; each is shown in its most frequent form."""
+    """Return the n-grams with their forms added up, each shown in its most frequent form."""
 
     def class_at(some: IntArray, depth: int) -> Ids:
         return _in_classes(scan.column(places[some], depth), classes)
@@ -356,3 +402,62 @@ def _folded(
     ends = np.append(starts[1:], len(order))
     forms = [places[order[starts[i] : ends[i]]] for i in best.tolist()]
     return Listed(scan, places[order[starts[best]]], totals[best], len(kept), forms)
+
+
+# ---- n-grams around the occurrences of a part
+
+
+class Part(NamedTuple):
+    """N-grams flat[offsets[i]:offsets[i + 1]]; wanted n-grams contain one, after `before` tokens."""
+
+    flat: IntArray
+    offsets: IntArray
+    before: range
+
+    @classmethod
+    def of_tokens(cls, tokens: IntArray, before: range) -> Part:
+        """Return the part that is any one of some tokens."""
+        return cls(tokens.astype(np.int64), np.arange(len(tokens) + 1, dtype=np.int64), before)
+
+    def n_read(self, sources: Sequence[Source]) -> int:
+        """Return an upper bound of the number of n-grams that are read."""
+        ranges = (index.ranges(self.flat, self.offsets).astype(np.int64) for index, *_ in sources)
+        return len(self.before) * sum(int((hi - lo).sum()) for lo, hi in ranges)
+
+
+def is_faster(n_read: int, sources: Sequence[Source]) -> bool:
+    """Return True if reading n-grams one by one takes less time than a pass over all rows."""
+    n_rows = sum(index.n_tokens for index, *_ in sources)
+    return n_read <= MOST_READ and ROWS_PER_READ * n_read < n_rows
+
+
+def ngrams_around(part: Part, scan: NgramScan) -> tuple[IntArray, IntArray]:
+    """Return places of n-grams that contain a part, (m, 2) ascending by token ids, and their net counts."""
+    places, signs = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for source, (index, _, (sign, documents), _) in enumerate(scan.sources):
+        check()
+        starts = _starts(index, part, scan.n, documents).astype(np.int64)
+        places.append(np.stack([np.full_like(starts, source), starts], axis=1))
+        signs.append(np.full(len(starts), sign, dtype=np.int64))
+    every, weights = np.concatenate(places), np.concatenate(signs)
+    lengths = np.full(len(every), scan.n)
+    first, numbers = numbered_sequences(lengths, lambda some, depth: scan.column(every[some], depth))
+    counts = np.bincount(numbers, weights=weights, minlength=len(first)).astype(np.int64)
+    return every[first[counts != 0]], counts[counts != 0]
+
+
+def _starts(
+    index: SegmentIndex, part: Part, n: int, documents: NDArray[np.uint8] | None
+) -> NDArray[np.unsignedinteger[Any]]:
+    """Return the beginnings of n-grams with the part, ascending, in documents of a bitmap or in all."""
+    places = index.places(part.flat, part.offsets)
+    docs = index.documents_at(places)
+    if documents is not None:
+        chosen = (documents[docs >> 3] >> (docs & 7).astype(np.uint8)) & 1 == 1
+        places, docs = places[chosen], docs[chosen]
+    lo, hi = index.document_bounds(docs)
+    begun, left = (places - lo).astype(np.int64), (hi - places).astype(np.int64)
+    fits = ((begun >= before) & (left >= n - before) for before in part.before)
+    starts = [places[fit] - places.dtype.type(k) for fit, k in zip(fits, part.before, strict=True)]
+    every = np.concatenate([places[:0], *starts])
+    return each_once(every) if every.dtype == np.uint32 else np.unique(every)

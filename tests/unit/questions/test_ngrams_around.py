@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ngramdb
-from ngramdb.executor.lexical import ngrams
+from ngramdb.questions import ngram_selection
 
 WORDS = ["Time", "time", "TIME", "flies", "like", "an", "ſ", "S", "s", "arrow"]
 CONDITIONS = [
@@ -51,7 +51,7 @@ def test_both_ways_answer_alike(
             statement = f"NGRAMS {n}{case} {condition}{qualifier}"
             answers = []
             for is_faster in (True, False):
-                monkeypatch.setattr(ngrams, "is_faster", lambda *_, way=is_faster: way)
+                monkeypatch.setattr(ngram_selection, "is_faster", lambda *_, way=is_faster: way)
                 found = connection.execute(statement)
                 answers.append((found.fetchall(), found.summary["total"]))
             assert answers[0] == answers[1], statement
@@ -59,11 +59,11 @@ def test_both_ways_answer_alike(
 
 @pytest.mark.parametrize("case", ["", " IGNORE CASE"])
 def test_a_rare_word_takes_no_pass_over_all_rows(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Scan(ngrams.NgramScan):
+    class Scan(ngram_selection.NgramScan):
         def next(self, *_: Any) -> Any:
             raise AssertionError("all rows are read")
 
-    monkeypatch.setattr(ngrams, "NgramScan", Scan)
+    monkeypatch.setattr(ngram_selection, "NgramScan", Scan)
     with ngramdb.connect() as connection:
         connection.create_corpus("c").append(["a b c d " * 500 + "Rare word a b"])
         for condition in (
@@ -77,7 +77,7 @@ def test_a_rare_word_takes_no_pass_over_all_rows(case: str, monkeypatch: pytest.
 
 
 def test_a_common_word_is_found_in_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(ngrams, "ngrams_around")
+    monkeypatch.delattr(ngram_selection, "ngrams_around")
     with ngramdb.connect() as connection:
         connection.create_corpus("c").append(["a b c d " * 500])
         assert len(connection.execute('NGRAMS 3 IGNORE CASE CONTAINING "A"').fetchall()) == 3

@@ -1,1 +1,0 @@
-"""How words are used: what they stand with."""
