@@ -131,6 +131,8 @@ def _describe(situation: Situation) -> list[str]:
     # Continuations of the part before the lexeme come before the beginnings of new parts.
     keywords.sort(key=lambda t: t in CLAUSE_HEADS and not _continues(t, situation))
     words = [situation.spell(t) for t in keywords]
+    for terminal, names in syntax.REGISTERED.items():
+        words += map(str.upper, names) if situation.may_be(terminal) else ()
     if situation.may_be("TEXT_LITERAL"):
         words.append(_NGRAM)
     if any_value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ngramdb.errors import ParseError
 from ngramdb.language import scanner
 from ngramdb.language.parser import Walk, keywords
-from ngramdb.language.syntax import NAMES
+from ngramdb.language.syntax import NAMES, REGISTERED
 
 # Kinds that `lex` gives, for those who assign styles.
 KINDS = (
@@ -85,6 +85,8 @@ def lex(text: str) -> list[tuple[int, int, str]]:
 
 def _kind(piece: str, raw: str, terminal: str) -> str:
     if piece == scanner.WORD:
+        if terminal in REGISTERED:
+            return "keyword" if raw.lower() in REGISTERED[terminal] else "name"
         is_name = terminal in NAMES or raw.upper() not in keywords()
         return "name" if is_name else "keyword"
     if piece == scanner.OTHER:

@@ -47,7 +47,7 @@ CHECK_CHARACTERS = 2048
 # Terminals that end an n-gram given as text; brackets after them are a gap.
 _TEXT_ENDS = frozenset({"TEXT_LITERAL", "PARAMETER", "CASE", "TEXT", "TOKENS", "IDS_LITERAL"})
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
-_NAMES = frozenset(syntax.NAMES)
+_NAMES = frozenset(syntax.NAMES).difference(syntax.REGISTERED)
 _PARENTHESIS = re.compile(rf"{scanner.BLANKS}\(", re.DOTALL).match
 _NUMBER = re.compile(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL).match
 # Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
@@ -259,7 +259,11 @@ class Walk:
         """Return True if the word, spelt as a keyword and ending at `stop`, is a keyword here."""
         possible = self._state.choices()
         if word not in possible:
-            return _NAMES.isdisjoint(possible) and word not in syntax.CALLED
+            if word in syntax.CALLED or not _NAMES.isdisjoint(possible):
+                return False
+            # A keyword after BY is not a misspelt measure: `BY TOP 5`.
+            registered = (names for terminal, names in syntax.REGISTERED.items() if terminal in possible)
+            return all(word.lower() not in names for names in registered)
         if "FIELD_NAME" not in possible:
             return True
         if word in syntax.CALLED:

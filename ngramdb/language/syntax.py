@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ngramdb import fork_safety
 from ngramdb.language.automaton import END, State, Tables, kept_tables
+from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 STARTS = ("script", "condition", "model", "pattern", "group_keys")
 # Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
@@ -21,7 +22,19 @@ CALLED = frozenset({"YEAR", "MONTH", "DAY", "FLOOR", "UNNEST"})
 COUNTED = frozenset({"LEFT", "RIGHT"})
 # Names and strings have a terminal for each kind of thing that they stand for. In the order of trial; the
 # first is that of one which can stand for nothing.
-NAMES = ("FIELD_NAME", "CORPUS_NAME", "SETTING_NAME", "OPTION_NAME", "BARE_WORD", "KEY_NAME", "NEW_NAME")
+NAMES = (
+    "FIELD_NAME",
+    "CORPUS_NAME",
+    "SETTING_NAME",
+    "OPTION_NAME",
+    "BARE_WORD",
+    "KEY_NAME",
+    "NEW_NAME",
+    "ASSOCIATION_NAME",
+    "KEYNESS_NAME",
+)
+# Names from a registry, which count in any case; the binder rejects others.
+REGISTERED = {"ASSOCIATION_NAME": ASSOCIATION_MEASURES, "KEYNESS_NAME": KEYNESS_MEASURES}
 STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL", "VERSION_LITERAL")
 
 

@@ -255,7 +255,8 @@ class QuestionRules:
         return found
 
     def by_association(self, children: list[Any]) -> Clause:
-        return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)
+        name = children[1].node
+        return clause_of("BY", ast.Measure(name.value.lower(), span=name.span), children)
 
     def documents_of(self, children: list[Any]) -> ast.DocumentsOf:
         source = children[0] if isinstance(children[0], ast.Source) else None
@@ -280,8 +281,8 @@ class QuestionRules:
 
     def by_keyness(self, children: list[Any]) -> Clause:
         parameter = children[3].node if len(children) > 3 else None
-        measure = ast.Measure(children[1].type.lower(), parameter, span=span_of(children[1:]))
-        return clause_of("BY", measure, children)
+        name = children[1].node
+        return clause_of("BY", ast.Measure(name.value.lower(), parameter, span=name.span), children)
 
     def by_parts(self, children: list[Any]) -> Clause:
         fields = fields_of(children)

@@ -77,7 +77,7 @@ class Window(Spelling):
         return (
             Parameter(name, "integer", f"tokens on either side; {default} without it"),
             SENTENCE,
-            Parameter("within_sentence", "flag", "a window ends where the sentence does", False),
+            Parameter("within_sentence", "flag", "a window ends with the sentence", False),
         )
 
     def argument(self, name: str, given: Given) -> dict[str, Any]:
@@ -152,7 +152,7 @@ DEFINITION = Definition(
     Verbs,
     "collocates",
     "COLLOCATES OF",
-    "The tokens near it, by association: COLLOCATES.",
+    "The tokens near an n-gram, by association: COLLOCATES.",
     {
         "pattern": OccurringText(),
         "where": Condition(),

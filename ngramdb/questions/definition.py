@@ -1,6 +1,6 @@
 """Definitions of questions: the verb, and how requests spell its parameters.
 
-Types and defaults are those of the verb's signature; a definition adds what the signature does not say.
+Types and defaults are those of the verb's signature; a definition adds the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.requests import Asked, Given, Parameter, Planned
 from ngramdb.questions.spelling import Spelling
 
-#: The names of questions in addresses, in the order of the service's description, with their definitions.
+#: The names of questions in addresses, in the order of the service's description, and their definitions.
 ROUTES = {
     "count": "count.DEFINITION",
     "concordance": "kwic.DEFINITION",
@@ -65,7 +65,7 @@ class Request:
     ----------
     about : one line for the description of the service
     page : the clause that limits rows to those of a page, TOP or LIMIT; None if the answer is short
-    is_drawn : returns whether the answer differs from one time to the next with the same parameters
+    is_drawn : returns True if equal parameters may give different answers
     """
 
     about: str
@@ -84,7 +84,7 @@ class Request:
         raise NotImplementedError
 
     def plan(self, asked: Asked) -> Planned:
-        """Return the statement for a page of rows and one row more, which tells whether there is a next page.
+        """Return the statement for a page of rows and one more row, which shows if there is a next page.
 
         Raises InvalidArgument.
         """
@@ -102,7 +102,7 @@ class Request:
 
 @dataclass(eq=False, repr=False)
 class Definition(Request):
-    """A question that requests ask as its verb does.
+    """A question whose requests have the parameters of its verb.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Definition(Request):
 
 @dataclass(eq=False, repr=False)
 class WrittenByHand(Request):
-    """A question that no verb asks in the same way: its parameters, and a function for its statement."""
+    """A question unlike any verb: its parameters, and a function that writes its statement."""
 
     about: str
     listed: tuple[Parameter, ...]

@@ -122,7 +122,7 @@ DEFINITION = Definition(
     Verbs,
     "dispersion",
     "DISPERSION OF",
-    "How evenly it is spread: DISPERSION.",
+    "The dispersion of an n-gram: DISPERSION.",
     {
         "pattern": OccurringText(),
         "where": Condition(),

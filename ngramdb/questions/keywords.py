@@ -91,7 +91,7 @@ class Measure(Spelling):
     def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
         return (
             Parameter(name, "text", self.about, default, choices=KEYNESS_MEASURES),
-            Parameter("smoothing", "number", "what by=simple adds to both frequencies; 1 by default"),
+            Parameter("smoothing", "number", "a number that simple adds to both frequencies; 1 by default"),
         )
 
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
@@ -173,7 +173,7 @@ DEFINITION = Definition(
     Verbs,
     "keywords",
     "KEYWORDS OF",
-    "What is more frequent in some documents than in others: KEYWORDS.",
+    "The n-grams that are more frequent in some documents than in others: KEYWORDS.",
     {
         "where": Documents(),
         "against": Against("the condition of the others; without it, the rest"),
@@ -186,7 +186,7 @@ DEFINITION = Definition(
     help=Help(
         "KEYWORDS [OF] documents AGAINST documents | REST [NGRAMS n] [BY keyness] "
         "[MIN COUNT k] [TOP k] [FROM source]",
-        ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
+        ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "n-grams that are typical of some documents"),
     ),
 )
 
@@ -196,6 +196,8 @@ def bind(scope: Scope, node: ast.Keywords) -> Plan:
     corpus, documents = _compared(scope, node)
     by = scope.measure(node.by, KEYNESS_MEASURES)
     smoothing = None if node.by is None else scope.real(node.by.parameter, "what SIMPLE adds", POSITIVE)
+    if node.by is not None and node.by.parameter is not None and by != "simple":
+        scope.fail(PlanError, f"{by.upper()} takes no number; SIMPLE(n) adds n to both frequencies", node.by)
     return Keyness(
         corpus,
         documents,

@@ -41,7 +41,7 @@ class Lengths(Spelling):
 
     def argument(self, name: str, given: Given) -> dict[str, Any]:
         if not _LENGTHS.fullmatch(given[name]):
-            raise InvalidArgument("n is a number of tokens, as 2, or the least and the greatest one, as 2..4")
+            raise InvalidArgument("n is a number of tokens, such as 2, or a range of numbers, such as 2..4")
         return {name: given[name]}
 
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
@@ -106,11 +106,11 @@ DEFINITION = Definition(
         "n": Lengths("tokens of an n-gram: `2`, or `2..4`"),
         "where": Condition(),
         "min_count": MIN_COUNT,
-        "containing": Words("only n-grams with this one in them", "CONTAINING"),
+        "containing": Words("only n-grams that contain this one", "CONTAINING"),
         "starting": Words("only n-grams that begin with this one", "STARTING WITH"),
         "ending": Words("only n-grams that end with this one", "ENDING WITH"),
-        "ignore_case": Switch("ignore letters' case"),
-        "with_docs": Switch("in how many documents each occurs"),
+        "ignore_case": Switch("ignore case"),
+        "with_docs": Switch("add the number of documents with each n-gram"),
     },
     before_from=2,
     written=("n", "ignore_case", "where", "min_count", "containing", "starting", "ending", "with_docs"),

@@ -1,4 +1,4 @@
-"""Warnings of the Python verbs, for problems that statements report in a note of their result."""
+"""Warnings of the Python verbs about problems that statements report in notes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ else:
 
 PACKAGE = __name__.partition(".")[0]
 
-# If many n-grams occur nowhere: how many are examined, and how many are named.
-MOST_LOOKED_AT = 1000
-MOST_NAMED = 3
+# The greatest number of n-grams that are examined if many occur nowhere.
+MOST_EXAMINED = 1000
 
 
 #: The list that collects warnings for a remote client: their messages, and the names of their categories.
@@ -76,8 +75,8 @@ def warn_of_many(
     view: Corpus, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
 ) -> None:
     """Warn of the texts at these places that occur nowhere because of their tokens."""
-    for n_looked_at, place in enumerate(places):
-        if n_looked_at == MOST_LOOKED_AT:
+    for n_examined, place in enumerate(places):
+        if n_examined == MOST_EXAMINED:
             break
         before = None if befores is None else befores[place]
         phrase = _phrase(view, texts[place], None, before)
@@ -112,11 +111,11 @@ def _frames_of_ours() -> int:
     return n
 
 
-# ---- Single documents and occurrences, in Python: `Corpus.document`, `Corpus.occurrences`.
+# ---- single documents and occurrences: `Corpus.document`, `Corpus.occurrences`
 
 
 def document(view: Any, doc_id: int) -> StoredDocument:
-    """Return the document with an id. Raises InvalidArgument if the corpus lacks it."""
+    """Return the document with this id. Raises InvalidArgument if the corpus lacks it."""
     if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
         raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
     for i, segment in enumerate(view.segments):

@@ -20,7 +20,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Parameter(NamedTuple):
-    """A parameter: its kind (`SCHEMAS`), what it is for, its default, the least value of an integer."""
+    """A parameter: its kind (`SCHEMAS`), purpose, default, least value of an integer, and choices."""
 
     name: str
     kind: str
@@ -42,7 +42,7 @@ class Parameter(NamedTuple):
 
 
 class Given:
-    """The values of a request's parameters, defaults for those that were not given."""
+    """The values of a request's parameters, with defaults for missing ones."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
@@ -77,13 +77,13 @@ Q = Parameter("q", "text", "an n-gram, as text")
 IDS = Parameter("ids", "ids", "the n-gram as token ids instead")
 PATTERN = Parameter("pattern", "text", 'an expression of the language instead, as `"a" [0..2] "b"`')
 MATCH_TEXT = Parameter("match_text", "flag", "match text, whatever its tokens", False)
-IGNORE_CASE = Parameter("ignore_case", "flag", "ignore letters' case", False)
-SENTENCE = Parameter("sentence", "flag", "the sentence in the place of a window")
-WHERE = Parameter("where", "text", "only in documents that meet this condition, as after WHERE")
+IGNORE_CASE = Parameter("ignore_case", "flag", "ignore case", False)
+SENTENCE = Parameter("sentence", "flag", "the sentence instead of a window")
+WHERE = Parameter("where", "text", "only documents that meet this condition, as after WHERE")
 RETURNING = Parameter("returning", "text", "fields to put beside each row, with commas between")
 ORDER_DOCUMENTS = Parameter("order", "text", "fields to sort by, with commas between")
 DESCENDING = Parameter("descending", "flag", "the reverse order", False)
-SAMPLE = Parameter("sample", "integer", "draw so many rows at random", least=1)
+SAMPLE = Parameter("sample", "integer", "draw that many rows at random", least=1)
 SEED = Parameter("seed", "integer", "the same seed draws the same rows")
 PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
@@ -92,7 +92,7 @@ def pattern_of(given: Given) -> Pattern:
     """Return the n-gram or the pattern. Raises InvalidArgument unless exactly one of the three is given."""
     ways = [name for name in ("q", "ids", "pattern") if given[name] is not None]
     if len(ways) != 1:
-        raise InvalidArgument("say what to look for by one of q (text), ids (token ids) and pattern")
+        raise InvalidArgument("give exactly one of q (text), ids (token ids) and pattern")
     expression = given["pattern"]
     ngram = given["q"] if given["ids"] is None else given["ids"]
     return Pattern(ngram, expression, given["match_text"], given["ignore_case"])
@@ -106,7 +106,7 @@ def is_sampled(given: Given) -> bool:
 def ngram_of(given: Given) -> str | list[int]:
     """Return the n-gram. Raises InvalidArgument if it is missing or given twice."""
     if given["ids"] is None and given["q"] is None:
-        raise InvalidArgument("say what to ask about by q (text) or ids (token ids)")
+        raise InvalidArgument("give an n-gram as q (text) or ids (token ids)")
     return context_of(given)
 
 
@@ -115,12 +115,12 @@ def context_of(given: Given) -> str | list[int]:
     ids: list[int] | None = given["ids"]
     text: str | None = given["q"]
     if ids is not None and text is not None:
-        raise InvalidArgument("either q (text) or ids (token ids)")
+        raise InvalidArgument("give either q (text) or ids (token ids), not both")
     return ids if ids is not None else text or ""
 
 
 def is_of_sentence(given: Given) -> bool:
     """Return True if the window is the sentence. Raises InvalidArgument if it also has a number."""
     if given["sentence"] and given["window"] is not None:
-        raise InvalidArgument("either window (tokens on either side) or sentence")
+        raise InvalidArgument("give either window (tokens on either side) or sentence, not both")
     return bool(given["sentence"])

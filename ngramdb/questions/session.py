@@ -1,4 +1,4 @@
-"""What statements need from the connection that runs them: an interface, so operators know no connection."""
+"""The interface that statements need from a connection, so that they do not depend on connections."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ngramdb.planner.plan import CountDocuments, DocExpr, Documents
 from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 
-# A condition, to be bound to the corpus as it is when the writer's lock is held.
+# Binds a condition to the corpus once the writer's lock is held.
 BindCondition = Callable[[Catalog, Corpus], DocExpr]
 
 
 @dataclass(frozen=True)
 class Written:
-    """What COPY … TO did: how many documents or rows it wrote, and what there is to say beside them.
+    """The outcome of COPY … TO: the number of documents or rows written, and warnings about the file.
 
-    `summary`, `exact` and `found` are those of the question's result, `cautions` are on the file.
+    `summary`, `exact` and `found` are those of the query's result.
     """
 
     n: int
@@ -32,7 +32,7 @@ class Written:
 
 
 class LoadSummary(Protocol):
-    """What a load did."""
+    """The outcome of a load."""
 
     @property
     def documents(self) -> int: ...
@@ -51,7 +51,7 @@ class LoadSummary(Protocol):
 
 
 class Outcome(Protocol):
-    """What a change of a corpus's documents did."""
+    """The outcome of a change to a corpus's documents."""
 
     @property
     def documents(self) -> int: ...
@@ -62,7 +62,7 @@ class Outcome(Protocol):
 
 
 class Compaction(Protocol):
-    """What COMPACT did."""
+    """The outcome of COMPACT."""
 
     @property
     def segments_before(self) -> int: ...
@@ -79,7 +79,7 @@ class Compaction(Protocol):
 
 
 class Change(Protocol):
-    """A change of a corpus: the writer's lock is held, and `view` is the version that it succeeds."""
+    """A change to a corpus, with the writer's lock held; `view` is the version before it."""
 
     @property
     def view(self) -> Corpus: ...
@@ -96,7 +96,7 @@ class Change(Protocol):
 
 
 class Analysis(Protocol):
-    """What ANALYZE did."""
+    """The outcome of ANALYZE."""
 
     @property
     def statistics(self) -> Statistics: ...
@@ -105,7 +105,7 @@ class Analysis(Protocol):
 
 
 class Session(Protocol):
-    """The side of a connection that actions and tables use."""
+    """A connection, as actions and tables use it."""
 
     @property
     def manifest(self) -> Any: ...

@@ -1,4 +1,4 @@
-"""Spellings of a verb's parameters: what a request has in their place, and the clause of a statement."""
+"""Spellings of a verb's parameters: the parameters of a request, and the clause of a statement."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ else:
 
 @dataclass(eq=False, repr=False)
 class Spelling:
-    """The base of all spellings: a parameter without a place in requests."""
+    """Base class of spellings: a parameter that requests lack."""
 
     about: str = ""
 
     def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
-        """Return the parameters of a request that take the place of the verb's parameter `name`."""
+        """Return the parameters of a request for the verb's parameter `name`."""
         return ()
 
     def argument(self, name: str, given: Given) -> dict[str, Any]:
-        """Return the arguments of the verb that these parameters are. Raises InvalidArgument."""
+        """Return these parameters as arguments of the verb. Raises InvalidArgument."""
         return {one.name: given[one.name] for one in self.requested(name, None)}
 
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
@@ -79,7 +79,7 @@ class Passage(Spelling):
 
 @dataclass(eq=False, repr=False)
 class Words(Spelling):
-    """A further n-gram, as text, after the words `after`; it is always written if it `stays`."""
+    """A further n-gram, as text, after the words `after`; written even if empty if it `stays`."""
 
     after: str = ""
     stays: bool = False
@@ -122,7 +122,7 @@ class Number(Spelling):
 
 
 class Switch(Spelling):
-    """A flag, which is a clause."""
+    """A flag that is a clause."""
 
     def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
         return (Parameter(name, "flag", self.about, default),)
@@ -134,7 +134,7 @@ class Switch(Spelling):
 
 @dataclass(eq=False, repr=False)
 class OneOf(Spelling):
-    """A word out of several."""
+    """One of several words."""
 
     choices: tuple[str, ...] = ()
 
@@ -192,8 +192,8 @@ class Model(Spelling):
         statement.using(arguments[name])
 
 
-#: The least count, which several statements have.
-MIN_COUNT = Number("only what occurs so often", least=1, implied=True)
+#: The least count, a parameter of several statements.
+MIN_COUNT = Number("the least number of occurrences", least=1, implied=True)
 
 
 def clause_of(name: str) -> str:

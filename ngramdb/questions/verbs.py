@@ -1,4 +1,4 @@
-"""Verbs of statements: what they use of their corpus, and how `ngramdb.Corpus` gets them.
+"""Verbs of statements: the interface of their corpus, and their attachment to `ngramdb.Corpus`.
 
 A verb is a method of the class `Verbs` in the module of its statement. Type checkers see these classes as
 bases of `Corpus`; at run time `Corpus` has a `LazyVerb` by each name until it is first used.
@@ -82,18 +82,18 @@ class Bound(Protocol):
 
 
 class Asking:
-    """The base of classes with verbs: what a verb may use of its corpus."""
+    """Base class of classes with verbs, with the parts of a corpus that verbs use."""
 
     name: str
     _bound: Bound
 
     def _among(self, where: str | None, params: ParameterValues) -> Any:
-        """Return the corpus, or the part of it that a verb is about."""
+        """Return the corpus, or the part of it that meets a condition."""
         raise NotImplementedError
 
 
 class LazyVerb:
-    """A stand-in for a method: on first use, the class gets the function that `load` returns."""
+    """A placeholder for a method: on first use, the class gets the function that `load` returns."""
 
     def __init__(self, owner: type, name: str, load: Callable[[str], Any]) -> None:
         self._owner, self._name, self._load = owner, name, load

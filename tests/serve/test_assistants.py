@@ -136,7 +136,7 @@ def test_an_answer_has_no_more_rows_than_an_assistant_can_read(ask: Ask) -> None
         ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "did you mean year?"),
         ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "at: 'yaer'"),
         ("query", {}, "query needs statement"),
-        ("count", {}, "say what to look for"),
+        ("count", {}, "give exactly one of q"),
         ("count", {"q": "flies", "corpus": "saying"}, "known: sayings"),
         ("count", {"q": 7}, "q is a text"),
         ("counts", {"q": "flies"}, "known: list_corpora"),

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from ngramdb.questions.definition import Help, request_named
+from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 # Addresses of questions, in the order of the grammar and in that of the examples.
 _IN_GRAMMAR = (
@@ -59,7 +60,10 @@ TOPICS: dict[str, tuple[str, str]] = {
     for word in words.split()
 }
 
-_GRAMMAR = """\
+_ASSOCIATION = " | ".join(ASSOCIATION_MEASURES).upper()
+_KEYNESS = " | ".join(KEYNESS_MEASURES).upper().replace("SIMPLE", "SIMPLE [(number)]")
+_GRAMMAR = (
+    """\
 data:
   CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
@@ -90,8 +94,12 @@ fields:     field {, field} | *
 tested:     field | YEAR(field) | MONTH(field) | DAY(field)
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
-association: LOGDICE | LL | MI | MI3 | T | Z | LOGRATIO | DICE
-keyness:    LL | LOGRATIO | CHI2 | SIMPLE [(number)]
+"""
+    f"""\
+association: {_ASSOCIATION}
+keyness:    {_KEYNESS}
+"""
+    """\
 documents:  source [WHERE condition] | WHERE condition
 condition:  pattern
             | COUNT(pattern) comparison value
@@ -114,6 +122,7 @@ ngram:      "text" | [id, …] | parameter
 value:      'text' | number | TRUE | FALSE | NULL | parameter
 comparison: = | != | <> | < | <= | > | >=
 """
+)
 
 # Between two lines of one statement.
 _BROKEN = re.compile(r"\n {4,}(?=\[)")

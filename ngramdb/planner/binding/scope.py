@@ -183,13 +183,19 @@ class Scope:
         return value
 
     def measure(self, node: ast.Measure | None, known: Sequence[str]) -> str:
-        """Return the name of a measure, which a tree made by hand may misspell; by default the first."""
+        """Return the name of a measure, by default the first one.
+
+        Raises BindError for an unknown name, or InvalidArgument if it was an argument.
+        """
         if node is None:
             return known[0]
         if node.name not in known:
-            hint = nearest(node.name, known)
-            tail = f"; known: {listing(known)}" if hint is None else f"; did you mean {hint}?"
-            self.refuse(f"no measure {node.name!r}{tail}", node)
+            try:
+                self.unknown("measure", ast.Name(node.name, span=node.span), known, "")
+            except BindError as error:
+                if node.span is None:
+                    self.refuse(error.message, node)
+                raise
         return node.name
 
     def version(self, node: ast.Scalar | None) -> int | None:

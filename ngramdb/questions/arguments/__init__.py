@@ -1,1 +1,1 @@
-"""Arguments of verbs: what they are in Python, and what they become in a syntax tree, a plan or a text."""
+"""Arguments of verbs in Python, and their conversion to syntax trees, plans and statements as text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -14,6 +14,7 @@ from ngramdb.source import Catalog
 if TYPE_CHECKING:
     from ngramdb.language import parser
     from ngramdb.planner.binding import scope
+    from ngramdb.planner.source import Catalog
 else:
     parser = lazy_module("ngramdb.language.parser")
     scope = lazy_module("ngramdb.planner.binding.scope")
@@ -42,45 +43,7 @@ def as_model(model: Any) -> ModelSpec:
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> ModelSpec:
     kind = text.lower()
-    if kind in MODELS:  # reading the grammar takes a tenth of a second
+    if kind in MODELS:  # reading the grammar takes 3 ms or more
         return ModelSpec(kind)
-    return scope.Scope(_NO_CATALOG, None, text).model(parser.parse_model(text))
-
-
-class _NoCatalog:
-    """An empty catalog: a model's text refers to no names in it."""
-
-    current = None
-
-    def corpus_names(self) -> list[str]:
-        return []
-
-    def own_corpus_names(self) -> list[str]:
-        return []
-
-    def compaction(self, name: str, /) -> list[str]:
-        raise LookupError(name)
-
-    def corpus_view(self, name: str, /) -> Any:
-        raise LookupError(name)
-
-    def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> Any:
-        raise LookupError(terms)
-
-    def version_number(self, name: str, /) -> int:
-        raise LookupError(name)
-
-    def setting_names(self) -> list[str]:
-        return []
-
-    def check_setting(self, name: str, value: Any, /) -> Any:
-        raise LookupError(name)
-
-    def disabled_rules(self) -> frozenset[str]:
-        return frozenset()
-
-    def match(self) -> str:
-        return "tokens"
-
-
-_NO_CATALOG: Catalog = _NoCatalog()
+    # A model refers to nothing in a catalog.
+    return scope.Scope(cast("Catalog", None), None, text).model(parser.parse_model(text))

@@ -21,8 +21,8 @@ class Pattern:
     """A pattern of the query language, for verbs that take an n-gram; made by `ngramdb.pattern`.
 
     `text` is the pattern as in a statement, with the values of parameters written out. `given` is the
-    original text with the values of its parameters, or None if it has none: no text stands for the id of an
-    unknown word.
+    original text with the values of its parameters, or None without parameters: ids of unknown words have
+    no text.
     """
 
     __slots__ = ("_tree", "given", "text")
@@ -36,7 +36,7 @@ class Pattern:
 
     @property
     def tree(self) -> ast.Pattern:
-        """Return its syntax tree."""
+        """The syntax tree."""
         return self._tree
 
     def __repr__(self) -> str:

@@ -130,8 +130,7 @@ _WORDS = {"null": None, "true": True, "false": False}
 def parse_value(text: str) -> Value:
     """Parse a number, `true`, `false`, `null`, text in double quotes or a list (JSON); else return `text`.
 
-    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`. If these stayed texts, they
-    would be values that no document has.
+    A list is token ids `[5613, 4086]`, or the values of IN `["a", "b"]`.
     """
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

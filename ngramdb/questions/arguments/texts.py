@@ -1,4 +1,4 @@
-"""Queries as text with named values: for programs that send or display them.
+"""Queries as text with named values, for programs that send or display them.
 
 A `Statement` has two texts: `text`, with placeholders for n-grams, so that the same query for
 another n-gram has the same text; and `shown`, in which they are written out.

@@ -24,7 +24,7 @@ _DOT = re.compile(r"\\(.)|\.")
 
 
 def _each_ngram(ngrams: Any) -> list[Any]:
-    """Return the n-grams of `counts` as a list: of one if it is text, a pattern or flat token ids."""
+    """Return the n-grams of `counts` as a list: one item if it is text, a pattern or flat token ids."""
     if isinstance(ngrams, str) or not is_iterable(ngrams):
         return [ngrams]
     found = array_of(ngrams)
@@ -56,7 +56,7 @@ def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
 
 
 def at_least(least: int, name: str, value: Any) -> int | None:
-    """A whole number, of numpy's types as well; None as it is. Raises InvalidArgument below `least`."""
+    """Return a whole number, also of numpy's types, or None. Raises InvalidArgument below `least`."""
     if value is None:
         return None
     if isinstance(value, np.integer):
@@ -166,7 +166,7 @@ def number(least: int, name: str, value: int | None) -> ast.Value | None:
 
 
 def whole(least: int, name: str, value: Any) -> int:
-    """Return a whole number of at least `least`; anything else, even None, raises InvalidArgument."""
+    """Return a whole number of at least `least`; raises InvalidArgument for anything else, even None."""
     number = at_least(least, name, value)
     if number is None:
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
@@ -174,5 +174,5 @@ def whole(least: int, name: str, value: Any) -> int:
 
 
 def required(least: int, name: str, value: Any) -> ast.Value:
-    """Return the same for a tree."""
+    """Return a node with a whole number of at least `least`. Raises InvalidArgument."""
     return ast.Value(whole(least, name, value))

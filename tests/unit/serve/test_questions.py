@@ -107,7 +107,7 @@ def test_the_smoothing_of_a_measure(client: Any) -> None:
 @pytest.mark.parametrize("name", ["before", "trace", "score", "probability"])
 def test_a_question_about_nothing_is_refused(client: Any, name: str) -> None:
     found = client.json(f"/sayings/{name}")
-    assert (found["status"], found["error"]) == (400, "say what to ask about by q (text) or ids (token ids)")
+    assert (found["status"], found["error"]) == (400, "give an n-gram as q (text) or ids (token ids)")
 
 
 def test_without_a_context_the_next_token_is_any_of_the_corpus(client: Any) -> None:
@@ -118,7 +118,10 @@ def test_without_a_context_the_next_token_is_any_of_the_corpus(client: Any) -> N
 
 def test_a_window_or_the_sentence(client: Any) -> None:
     found = client.json("/sayings/concordance?q=an&sentence=true&window=3")
-    assert (found["status"], found["error"]) == (400, "either window (tokens on either side) or sentence")
+    assert (found["status"], found["error"]) == (
+        400,
+        "give either window (tokens on either side) or sentence, not both",
+    )
     assert client.rows("/sayings/concordance?q=an&sentence=false&window=1&limit=1")
 
 
@@ -154,7 +157,7 @@ def test_what_stands_near_has_a_window_or_the_sentence(client: Any) -> None:
         found = client.json(f"/sayings/collocates?q=an&{query}")
         assert (found["status"], found["error"]) == (
             400,
-            "either window (tokens on either side) or sentence",
+            "give either window (tokens on either side) or sentence, not both",
         )
 
 
