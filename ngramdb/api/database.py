@@ -185,7 +185,7 @@ class Database:
             return True
         self.store.refresh(at_once)
         manifest = self.store.manifest
-        is_newer, has_evicted = manifest.version != before.version, self.store.evict()
+        is_newer, has_evicted = manifest is not before.manifest, self.store.evict()
         was_gone, self._is_gone = self._is_gone, False
         if not (is_newer or has_evicted or was_gone):
             return False
@@ -246,7 +246,7 @@ class Database:
 
     def _open_again(self, before: Snapshot) -> None:
         store = Store.open(self.store.directory, self.store.read_only, create=False)
-        if store.database_id != self.store.database_id:  # replaced by another database
+        if store.has_replaced(self.store):
             return
         store.prewarm = self.store.prewarm
         attached = {name: attaching.attach(store, view.attachment) for name, view in before.attached.items()}

@@ -81,6 +81,13 @@ class Snapshot:
         """The id that distinguishes the database from others at the same path, past or future."""
         return self._store.database_id
 
+    def created(self, version: int | None = None) -> float:
+        """Return when this version or an earlier one was committed, in seconds since 1970 (UTC).
+
+        Raises BindError if it is not kept.
+        """
+        return (self.manifest if version is None else self._manifest(version)).created
+
     def names(self) -> list[str]:
         """Return the names of the corpora, sorted."""
         return sorted(self.entries)
@@ -139,13 +146,15 @@ class Snapshot:
     def _earlier_view(self, name: str, version: int) -> CorpusView:
         view = self._earlier.get((name, version))
         if view is None:
-            named = self.manifest.kept_version(version)
-            then = self._store.version(version) if named is None else named
-            entry = then.corpora.get(name)
+            entry = self._manifest(version).corpora.get(name)
             if entry is None:
                 raise BindError(f"no corpus {name!r} in version {version}")
             # This version also keeps the files of those that it keeps by name.
-            hold = self._store.hold(version) if named is None else self._hold
+            is_named = self.manifest.kept_version(version) is not None
+            hold = self._hold if is_named else self._store.hold(version)
             opened = self.opened(self._store, entry, version, hold)
             view = self._earlier.setdefault((name, version), opened)
         return view
+
+    def _manifest(self, version: int) -> Manifest:
+        return self.manifest.kept_version(version) or self._store.version(version)

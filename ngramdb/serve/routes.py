@@ -419,7 +419,7 @@ class Routes:
         """What changes with the version, and with the answer's form."""
         snapshot = named.hosted.connection.snapshot
         version = asking.address.version
-        of = (version,) if version is not None else (snapshot.version, snapshot.manifest.created)
+        of = (snapshot.version if version is None else version, _created(named.hosted.connection, version))
         return _tag(snapshot.database_id, of, asking.address.format or "json", self.limits)
 
     def _sent(
@@ -472,6 +472,14 @@ class Routes:
 
 
 @lru_cache(maxsize=1024)
+def _created(connection: Connection, version: int | None) -> float | None:
+    """Return the time of a version, which differs between copies of a database; None if it is not kept."""
+    try:
+        return connection.snapshot.created(version)
+    except errors.BindError:  # as the answer will report
+        return None
+
+
 def _tag(*what: object) -> str:
     return '"' + hashlib.sha256(repr((__version__, *what)).encode()).hexdigest()[:20] + '"'
 

@@ -32,10 +32,14 @@ _PATIENCE_S = 10.0
 
 
 class Marker(NamedTuple):
-    """The content of NGRAMDB: the database's id (32 hexadecimal digits) and the writer's feature flags."""
+    """The content of NGRAMDB: the database's id (32 hexadecimal digits) and the writer's feature flags.
+
+    `identity` is that of the file, which differs in a copy of the database (`Directory.identity`).
+    """
 
     database_id: str
     writer_flags: int
+    identity: object | None
 
 
 def read_marker(directory: Directory) -> Marker | None:
@@ -44,6 +48,7 @@ def read_marker(directory: Directory) -> Marker | None:
     Raises CorruptionError, FormatVersionError, or NotADatabase if the path is a file.
     """
     try:
+        identity = directory.identity(MARKER)
         buffer = directory.open_read(MARKER)
     except FileNotFoundError:
         return None
@@ -55,7 +60,7 @@ def read_marker(directory: Directory) -> Marker | None:
     database_id = container.properties.get("database")
     if not isinstance(database_id, str):
         raise CorruptionError(f"{path}: invalid database id", path=path, found=database_id)
-    return Marker(database_id, container.writer_flags)
+    return Marker(database_id, container.writer_flags, identity)
 
 
 def require_database(directory: Directory) -> Marker:
@@ -108,7 +113,7 @@ def create_database(directory: Directory) -> Marker:
         database_id = uuid.uuid4().hex
         _write_first_version(directory, database_id)
         _write_marker(directory, database_id)
-        return Marker(database_id, 0)
+        return Marker(database_id, 0, directory.identity(MARKER))
 
 
 def _check_free(directory: Directory) -> list[str]:

@@ -111,6 +111,10 @@ class Store:
         """32 hexadecimal digits that were drawn when the database was created."""
         return self._marker.database_id
 
+    def has_replaced(self, other: Store) -> bool:
+        """Return True if this database, opened later at the same path, is another one, or a copy."""
+        return self._marker != other._marker
+
     @property
     def synced(self) -> bool:
         """True if commits are durable when they return (`unsynced`)."""
@@ -151,23 +155,24 @@ class Store:
         """Switch to a newer version, if one has been committed.
 
         Returns True if the version changed. `at_once`: look even if this was done a moment ago,
-        which takes a request if the database is in an object store.
+        which takes two requests if the database is in an object store.
 
         Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
-        stays. Raises DatabaseGone if the database is no longer at its path.
+        stays. Raises DatabaseGone if the database is no longer at its path, or a copy with other contents is.
         """
         state = self._current()
-        if at_once:
-            self.directory.look_again()
+        directory, loaded = self.directory, state.loaded
         try:  # before each statement: a `with` would take as long as the lookup
+            if at_once or directory.is_remote:
+                directory.look_again(loaded.name, at_once)
             # A manifest is retracted if its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.
-            if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
-                self.directory.exists(state.next_name)
-            ):
+            if directory.identity(loaded.name) != loaded.identity:
+                self._require_there()
+            elif not directory.exists(state.next_name):
                 return False
-            return self._load_newest() is not state
+            return self._load_newest().loaded.manifest is not loaded.manifest
         except (StorageError, OSError) as error:
             self._require_there()
             if isinstance(error, OSError):
@@ -264,6 +269,7 @@ class Store:
                     lock,
                     manifest,
                     self.database_id,
+                    self._require_base,
                     self._adopt,
                     self._end,
                     is_clean,
@@ -331,11 +337,36 @@ class Store:
                 "back, or connect to its new location",
                 path=path,
             )
-        if marker.database_id != self.database_id:
+        if marker.database_id != self.database_id or not self._is_continued(marker):
             raise DatabaseGone(
                 f"{path}: the database here is not the one that was opened: it was replaced; connect again",
                 path=path,
             )
+
+    def _is_continued(self, marker: Marker) -> bool:
+        """Return True if the database at the path is the one in use, or a copy that contains its version.
+
+        If there are locks, the version of the same database can also differ: its commit was retracted.
+        """
+        if marker.identity == self._marker.identity and self.directory.has_locks:
+            return True
+        known = self._current().loaded
+        self.directory.look_again(known.name, at_once=True)
+        try:
+            found = read_version(self.directory, known.manifest.version, self.database_id)
+        except FileNotFoundError:
+            return False
+        except (StorageError, OSError):
+            return True  # nothing is known
+        return found.manifest == known.manifest
+
+    def _require_base(self) -> None:
+        """Raise DatabaseGone if the version that is about to be succeeded is no longer at the path."""
+        loaded = self._current().loaded
+        self.directory.look_again(loaded.name, at_once=True)
+        with storage_errors("commit", self.directory.description):
+            if self.directory.identity(loaded.name) != loaded.identity:
+                self._require_there()
 
     def _current(self) -> _State:
         if self._closed or self._state is None:
@@ -355,7 +386,7 @@ class Store:
             if settled:
                 self._let_go()
         else:
-            self._load_newest()
+            self.refresh(at_once=True)
         loaded = self._current().loaded
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
@@ -515,7 +546,7 @@ class Store:
         ):
             return known
         try:
-            return read_version(self.directory, newest, self.database_id)
+            found = read_version(self.directory, newest, self.database_id)
         except CorruptionError as error:
             earlier = ", ".join(map(str, versions[:-1])) or "none"
             raise CorruptionError(
@@ -526,6 +557,9 @@ class Store:
                 expected=error.expected,
                 found=error.found,
             ) from error
+        if known is not None and found.manifest == known.manifest:  # in a copy of the file
+            return found._replace(manifest=known.manifest)
+        return found
 
     def _adopt(self, loaded: LoadedVersion) -> None:
         """Switch to a version that a transaction of this store has committed."""

@@ -53,6 +53,7 @@ class Transaction:
         lock: WriterLock,
         manifest: Manifest,
         database_id: str,
+        require_base: Callable[[], None],
         on_commit: Callable[[LoadedVersion], None],
         on_close: Callable[[bool], None],
         is_clean: bool = True,
@@ -64,6 +65,7 @@ class Transaction:
         self._directory = directory
         self._lock = lock
         self._database_id = database_id
+        self._require_base = require_base
         self._on_commit = on_commit
         self._on_close = on_close
         # None for files taken in from elsewhere, which are finished.
@@ -123,7 +125,8 @@ class Transaction:
         dropped earlier, by id, if the version before does not have them. New files that it does not refer to
         are removed.
         In a transaction that is not `synced`, it survives only the end of the process (`unsynced`).
-        Raises InvalidArgument for an invalid entry: then nothing has changed. Raises
+        Raises InvalidArgument for an invalid entry, DatabaseGone if another database has taken the place of
+        this one: then nothing has changed. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
         retracting the new one fails too is the outcome open; the message states this, and either version is
         whole.)
@@ -134,6 +137,7 @@ class Transaction:
         number = self.manifest.version + 1
         manifest = Manifest(number, time.time(), action, dict(corpora), author(), named, gone)
         self._check(manifest)
+        self._require_base()
         with Deferred():
             self._over = True  # unless all succeeds
             try:

@@ -290,6 +290,15 @@ def _a_file(path):
     path.write_text("not a database")
 
 
+def _diverged(path, *texts):
+    """Put a copy of the database that was moved away at `path`, with other commits than the last one."""
+    shutil.copytree(path.parent / "away", path)
+    max((path / "manifests").iterdir()).unlink()
+    for text in texts:
+        with ngramdb.connect(path) as db:
+            db.corpus("c").append([text])
+
+
 @pytest.mark.parametrize(
     ("replace", "said"),
     [
@@ -298,6 +307,9 @@ def _a_file(path):
         (_a_file, "is no longer here: it was moved or removed"),
         (lambda path: ngramdb.connect(path).close(), "is not the one that was opened: .*; connect again"),
         (_made_anew, "is not the one that was opened: it was replaced; connect again"),
+        (_diverged, "is not the one that was opened"),  # an older copy
+        (lambda path: _diverged(path, "new"), "is not the one that was opened"),
+        (lambda path: _diverged(path, "new", "newer"), "is not the one that was opened"),
     ],
 )
 @pytest.mark.parametrize(
@@ -345,6 +357,63 @@ def test_a_database_that_is_gone_from_its_path_is_no_damage(tmp_path, replace, s
         assert corpus.count("old") == corpus.where("doc_id = 0").n_documents == 1
         corpus.append(["old again"])
         assert corpus.count("old") == 2 and db.corpora() == ["c"]
+
+
+def test_a_copy_with_the_same_versions_may_take_the_place_of_an_open_database(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["old"])
+        path.rename(tmp_path / "away")
+        shutil.copytree(tmp_path / "away", path)
+        assert not db.refresh()
+        assert db.execute('COUNT "old"').fetchone() == (1,)
+        corpus.append(["old"])
+        assert db.execute('COUNT "old"').fetchone() == (2,)
+        assert db.execute("CHECK").fetchall() == []
+    with ngramdb.connect(tmp_path / "away") as db:
+        assert db.corpus("c").count("old") == 1
+
+
+def test_a_database_that_is_replaced_during_a_load_is_not_written(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["old"])
+
+        def documents():
+            path.rename(tmp_path / "away")
+            _diverged(path, "new")
+            yield "more"
+
+        with pytest.raises(ngramdb.DatabaseGone, match="is not the one that was opened"):
+            corpus.append(documents())
+    with ngramdb.connect(path) as db:
+        assert db.execute("DOCS RETURNING text").fetchall() == [("new",)]
+        assert db.execute("CHECK").fetchall() == []
+
+
+def test_a_version_of_the_same_number_in_place_of_the_one_in_use_is_read(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["old"])
+        max((path / "manifests").iterdir()).unlink()  # as if its commit had failed halfway
+        with ngramdb.connect(path) as other:
+            other.corpus("c").append(["new"])
+        assert db.refresh()
+        assert (corpus.count("old"), corpus.count("new")) == (0, 1)
+
+
+def test_a_forked_child_keeps_reading_a_database_that_was_replaced(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["old"])
+        path.rename(tmp_path / "away")
+        _diverged(path, "new")
+        db._database.renew()
+        assert corpus.count("old") == 1
 
 
 def test_a_database_that_is_gone_may_still_be_closed_and_its_results_read(tmp_path):

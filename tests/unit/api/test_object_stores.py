@@ -314,6 +314,31 @@ def test_a_newer_version_is_seen(server, tmp_path, cache, monkeypatch):
         assert len(after) == len(before) - 1
 
 
+@pytest.mark.parametrize("how", ["refresh", "read", "write"])
+def test_a_diverged_copy_in_place_of_the_database_is_noticed(server, tmp_path, cache, monkeypatch, how):
+    path, copy = make(tmp_path / "one", removed=False), tmp_path / "two"
+    shutil.copytree(path, copy)
+    for folder, n in ((path, 12), (copy, 30)):
+        with ngramdb.connect(folder) as db:
+            db.execute(f"DELETE DOCS WHERE n = {n} FROM c")
+    url = object_store.put(path, f"diverged-{how}.ngdb")
+    with ngramdb.connect(url) as db:
+        object_store.put(copy, f"diverged-{how}.ngdb")
+        before = remote.ObjectStore(url).stored().keys()
+        if how == "read":
+            monkeypatch.setattr(remote, "FRESH_S", 0.0)
+        with pytest.raises(ngramdb.DatabaseGone, match="is not the one that was opened"):
+            if how == "refresh":
+                db.refresh()
+            elif how == "read":
+                db.execute('COUNT "a" FROM c')
+            else:
+                db.corpus("c").append(["more"])
+        assert remote.ObjectStore(url).stored().keys() == before
+    with ngramdb.connect(url) as db:
+        assert db.execute("CHECK").fetchall() == []
+
+
 def test_refresh_looks_at_once(tmp_path, cache):
     path = make(tmp_path / "db", removed=False)
     with ngramdb.connect(f"file://{path}", read_only=True) as db:

@@ -548,6 +548,32 @@ def test_a_database_that_is_moved_or_replaced_is_the_only_one_that_does_not_answ
     assert client.ask("/others/@3/count.json?q=x", if_none_match=tag).status == 200
 
 
+def test_answers_of_a_diverged_copy_are_new_ones_though_its_versions_have_the_same_numbers(
+    served: Any, tmp_path: Path
+) -> None:
+    path, copy = tmp_path / "web.ngdb", tmp_path / "copy"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("c")
+    shutil.copytree(path, copy)
+    for folder, text in ((path, "x"), (copy, "x x")):
+        with ngramdb.connect(folder) as db:
+            for _ in range(2):
+                db.corpus("c").append([text])
+    client = served(Limits(time_limit=20.0), path)
+    for number, n in ((4, 4), (3, 2)):
+        targets = [f"/c/{at}count.json?q=x" for at in ("", f"@{number}/")]
+        before = [client.ask(target).headers["etag"] for target in targets]
+        path.rename(tmp_path / "away")
+        copy.rename(path)
+        time.sleep(1.5 * FRESH_S)
+        answers = [client.ask(target, if_none_match=tag) for target, tag in zip(targets, before, strict=True)]
+        assert [answer.status for answer in answers] == [200, 200]
+        assert client.rows(targets[1]) == [(n,)]
+        path.rename(copy)
+        (tmp_path / "away").rename(path)
+        time.sleep(1.5 * FRESH_S)
+
+
 def test_the_only_database_that_is_gone_says_so_for_all_its_corpora(served: Any, tmp_path: Path) -> None:
     with ngramdb.connect(tmp_path / "web.ngdb") as db:
         db.create_corpus("c").append(["a"])

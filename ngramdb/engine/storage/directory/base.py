@@ -174,8 +174,11 @@ class Directory(ABC):
         """Set the function that returns the local disk space, in bytes, for parts of remote files."""
         return None
 
-    def look_again(self) -> None:
-        """Forget which files were recently found missing, so that the next lookup queries again."""
+    def look_again(self, name: str, at_once: bool) -> None:
+        """Make the next lookups query a remote store again: of files found missing, and of the file `name`.
+
+        Without `at_once`, does nothing if they were queried a moment ago.
+        """
         return None
 
     def evict(self) -> bool:

@@ -30,7 +30,7 @@ from ngramdb.engine.storage.directory.object_store import WRITABLE, ObjectStore,
 from ngramdb.errors import InvalidArgument, LockedError
 from ngramdb.segments.container import Scratch, Source
 
-#: Seconds for which an absent object is assumed to be missing: the newest version may be this old.
+#: Seconds for which an absent object is assumed to be missing, and the newest version to be unchanged.
 FRESH_S = 5.0
 #: Objects of at most this many bytes are fetched as a whole. For larger ones, one request first fetches the
 #: tail: table of contents, footer, the checksums (a 1,024th of the file), and the long keys of a far index (a
@@ -57,6 +57,7 @@ class RemoteDirectory(Directory):
         # Objects known to exist, and those found absent, with the time.
         self._known: dict[str, Stored | None] = {}
         self._absent: dict[str, float] = {}
+        self._looked = -FRESH_S  # the time of the last listing, or of `look_again`
         # A listing that has not been used yet: opening checks for the marker first.
         self._listed: builtins.list[str] | None = None
         # Files that have no name in the store until they are published.
@@ -90,8 +91,12 @@ class RemoteDirectory(Directory):
         self._absent[name] = time.monotonic()
         return False
 
-    def look_again(self) -> None:
-        self._absent.clear()
+    def look_again(self, name: str, at_once: bool) -> None:
+        now = time.monotonic()
+        if at_once or now - self._looked >= FRESH_S:
+            self._looked = now
+            self._absent.clear()
+            self._known.pop(name, None)
 
     def size(self, name: str) -> int:
         return self._stored(name).size
@@ -204,6 +209,7 @@ class RemoteDirectory(Directory):
         """Return the names of all objects, and bring `_known` up to date."""
         found = self._store.stored()
         self._known.update(found)
+        self._looked = time.monotonic()
         return builtins.list(found)
 
     def _stored(self, name: str) -> Stored:
