@@ -66,7 +66,8 @@ class Sampling:
 class Search:
     """Beam search.
 
-    `diversity` is the cost of a token that an earlier beam chose at the same place, in natural logarithms.
+    `diversity` is what a token costs for each earlier beam that chose it at the same place, in natural
+    logarithms.
     """
 
     beams: int = BEAMS
@@ -128,7 +129,8 @@ class Generator:
         n : the greatest number of tokens of each
         method : Greedy, Sampling or Search
         seed : the same seed draws the same samples, independently of each other and of `n_return`
-        n_return : the number of continuations: 1 for Greedy, at most the number of beams for Search
+        n_return : the number of continuations: 1 for Greedy, at most the number of beams for Search, which
+            returns fewer if it finds fewer different ones
 
         Raises
         ------
@@ -228,6 +230,10 @@ class Generator:
         return beams
 
     def _diverse(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
+        """Return the different ones among the beams: a small diversity lets several find the same text."""
+        return list(dict.fromkeys(self._diverse_beams(context, n, method)))
+
+    def _diverse_beams(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)] * method.beams
         for _ in range(n):
             if all(beam.ended for beam in beams):

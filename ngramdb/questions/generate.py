@@ -85,15 +85,16 @@ class Verbs(Asking):
             greedy
         temperature, top, nucleus : for 'sample': above 1 is flatter; draw from this many of the most probable
             tokens; draw from the fewest tokens whose probabilities sum to this
-        beams, diversity : for 'beam': their number; the penalty of a token that another beam has at the same
-            place
+        beams, diversity : for 'beam': their number; the penalty of a token for each earlier beam that has it
+            at the same place
         seed : the same seed gives the same continuations
         n : the number of continuations
         where, params : as `prob` takes them
 
         Returns
         -------
-        A list of str objects with `token_ids`, `logprob` and `ended`.
+        A list of str objects with `token_ids`, `logprob` and `ended`; fewer than `n` if a search finds fewer
+        different ones.
 
         Raises
         ------

@@ -173,9 +173,12 @@ def test_a_wide_search_finds_the_most_probable_of_all(documents):
     assert found.logprob == pytest.approx(best)
 
 
-def test_a_search_returns_different_texts_the_best_first(documents):
-    found = Generator(model_of(documents, KneserNey())).generate([0], 4, Search(5), n_return=5)
-    assert len({(item.ids, item.ended) for item in found}) == 5
+@pytest.mark.parametrize("diversity", [0.0, 0.01, 1.0, 20.0])
+@pytest.mark.parametrize("n", [1, 4])
+def test_a_search_returns_different_texts_the_best_first(documents, diversity, n):
+    found = Generator(model_of(documents, KneserNey())).generate([0], n, Search(5, diversity), n_return=5)
+    assert len({(item.ids, item.ended) for item in found}) == len(found)
+    assert len(found) == 5 or 0 < diversity < 20
     assert [item.logprob for item in found] == sorted((item.logprob for item in found), reverse=True)
 
 
