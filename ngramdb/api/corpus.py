@@ -1063,7 +1063,8 @@ class Corpus(_Verbs):
         Returns
         -------
         An iterator of objects with `removal`, `doc_id`, and `details`: as far as known, the document's `id`
-        and `source`, the `reason` for this document, and `matches` (`ngram` and `position`, in tokens).
+        and `source`, the `reason` for this document, its `key` if a load replaced it, and `matches` (`ngram`
+        and `position`, in tokens).
         """
         self._bound.check_whole("removed_documents")
         found = audit.removed_documents(self._bound.database.store, self._bound.current().entry.audits)

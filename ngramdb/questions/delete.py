@@ -42,9 +42,6 @@ from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 
 DELETE_COLUMNS = ("documents", "tokens", "version")
-# Metadata fields with the id and the source of a document.
-OWN_ID_FIELDS = ("id", "doc_id", "uuid", "_id")
-SOURCE_FIELDS = ("source", "url", "dataset", "path")
 
 
 def bind(scope: Scope, node: ast.Delete) -> Plan:
@@ -132,7 +129,7 @@ def remove(
     """Remove the documents that meet a condition.
 
     The condition is bound to the version that they are removed from. The audit record has the statement and
-    the reason once, and for each document its own id, source and first matches.
+    the reason once, and the first matches of each document.
     """
     with session.change(name, f"delete from {name}") as change:
         view = change.view
@@ -147,23 +144,19 @@ def remove(
 def notes(
     view: Corpus, chosen: Sequence[Docs], where: DocExpr, costs: Costs | None
 ) -> Iterator[dict[str, Any]]:
-    """For each chosen document in order: its own id, source, and the first match of each pattern."""
+    """Yield, for each chosen document in order, the first match of each pattern."""
     patterns = list(_patterns(where))
     for i, docs in enumerate(chosen):
         if not len(docs):
             continue
-        segment = view.segments[i]
         places = first_places(view, i, docs, patterns, costs)
-        for k, fields in enumerate(segment.metadata.rows(docs.tolist())):
-            note = _origin(fields)
+        for k in range(len(docs)):
             matches = [
                 {"ngram": shown, "position": int(at[k])}
                 for (shown, _), at in zip(patterns, places, strict=True)
                 if at[k] >= 0
             ]
-            if matches:
-                note["matches"] = matches
-            yield note
+            yield {"matches": matches} if matches else {}
 
 
 def first_places(
@@ -212,13 +205,3 @@ def _patterns(where: Node) -> Iterator[tuple[str, Occurring]]:
     else:
         for child in where.children():
             yield from _patterns(child)
-
-
-def _origin(fields: dict[str, Any]) -> dict[str, Any]:
-    note: dict[str, Any] = {}
-    for key, candidates in (("id", OWN_ID_FIELDS), ("source", SOURCE_FIELDS)):
-        for candidate in candidates:
-            if isinstance(fields.get(candidate), (str, int, float)):
-                note[key] = fields[candidate]
-                break
-    return note

@@ -29,6 +29,7 @@ from ngramdb.conditions.overlap_field import (
     token_chunks,
 )
 from ngramdb.conditions.stored_text import word_places
+from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.loading.loads import scratch_corpus
 from ngramdb.engine.loading.request import LoadRequest
@@ -41,7 +42,6 @@ from ngramdb.ingest.options import check_options
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
-from ngramdb.questions.delete import OWN_ID_FIELDS
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.types import Docs
@@ -274,13 +274,12 @@ def _told(spans: Sequence[Span], texts: Sequence[str], other: CorpusView) -> Ite
             ),
             {},
         )
-        item_id = next((item[key] for key in OWN_ID_FIELDS if key in item), None)
         yield {
             "start": span.start,
             "stop": span.stop,
             "text": text,
             "item": span.other_doc_id,
-            "item_id": item_id,
+            "item_id": origin(item).get("id"),
         }
 
 

@@ -24,11 +24,11 @@ from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Reading, Shares, evaluation_sets
 from ngramdb.api.verbs.exporting import write_lines
+from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import written_format
 from ngramdb.planner.names import listing, nearest
-from ngramdb.questions.delete import OWN_ID_FIELDS
 from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 
@@ -231,7 +231,7 @@ def _explained(
         strict=True,
     ):
         interrupts.check()
-        own_id = next((fields[key] for key in OWN_ID_FIELDS if key in fields), None)
+        own_id = origin(fields).get("id")
         source, spans = _value(fields, source_field), tuple(rows)
         yield Contaminated(segment.doc_id(number), own_id, source, against.name, share, spans)
 
@@ -277,7 +277,7 @@ def _notes(
     for i, docs in enumerate(chosen):
         for doc_id in view.segments[i].doc_ids(docs).tolist():
             first = by_id[doc_id][0]
-            note = {"id": first.id, "source": first.source}
+            note: dict[str, Any] = {"source": first.source}
             note["reason"] = "; ".join(f"{one.share:.3f} in {one.against}" for one in by_id[doc_id])
             matches = [
                 {"ngram": span["text"], **({"position": span["start"]} if are_tokens else {})}

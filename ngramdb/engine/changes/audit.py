@@ -8,7 +8,7 @@ segments.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ from ngramdb.segments.container import Container, ContainerWriter, parse_json
 from ngramdb.segments.text import TextBuilder, TextReader
 
 KIND = "AUDT"
+# Metadata fields with the own id and the source of a document; the first one that has a value counts.
+_ORIGIN_FIELDS = {"id": ("id", "doc_id", "uuid", "_id"), "source": ("source", "url", "dataset", "path")}
 _FIELDS: dict[str, tuple[type, ...]] = {
     "version": (int,),
     "created": (int, float),
@@ -70,8 +72,8 @@ class Removal:
 class RemovedDocument:
     """One removed document.
 
-    `details` holds what the statement recorded: the document's own id, its source, a reason, what
-    matched and where.
+    `details` holds the document's own id and source, and what the statement recorded: a reason, the value
+    of the key, what matched and where.
     """
 
     removal: Removal
@@ -79,16 +81,23 @@ class RemovedDocument:
     details: dict[str, Any]
 
 
+def origin(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the own `id` and the `source` of a document with these metadata, as far as it has them."""
+    found = {
+        key: next((value for name in names if (value := fields.get(name)) is not None), None)
+        for key, names in _ORIGIN_FIELDS.items()
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
 def write_audit(
     transaction: Transaction,
     removal: Removal,
     doc_ids: NDArray[np.int64],
-    details: Sequence[dict[str, Any]] | None = None,
+    details: Iterable[dict[str, Any]],
 ) -> FileRef:
-    """Write one removal to a new file. `details`, if given, has one object of JSON values per document."""
-    notes: list[bytes | None] = [None] * len(doc_ids)
-    if details is not None:
-        notes = [_encoded(one) if one else None for one in details]
+    """Write one removal to a new file. `details` has one object of JSON values per document."""
+    notes = (_encoded(one) if one else None for one in details)
     return _write(transaction, [removal.fields()], doc_ids.astype(np.uint64), notes)
 
 
@@ -198,7 +207,7 @@ def _write(
     transaction: Transaction,
     events: Sequence[dict[str, Any]],
     doc_ids: NDArray[np.uint64],
-    notes: Sequence[bytes | None],
+    notes: Iterable[bytes | None],
 ) -> FileRef:
     name, file = transaction.create_file("audits", "audit")
     writer = ContainerWriter(file, KIND)

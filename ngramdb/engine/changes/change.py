@@ -161,7 +161,7 @@ class Change:
         ----------
         chosen : per added segment of `view`, ascending local numbers of documents that `view` has
         view : the corpus as `entry` describes it now; by default the corpus before the change
-        notes : details of each document for the record, in order
+        notes : details of each document for the record, in order, besides its own id and source
         statement, reason : the statement that removes them, and why
 
         Raises

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from ngramdb.engine.changes.audit import Removal, write_audit
+from ngramdb.engine.changes.audit import Removal, origin, write_audit
 from ngramdb.engine.changes.compaction import segment_entry
 from ngramdb.engine.changes.keeping import last_seen
 from ngramdb.engine.corpus.view import CorpusView
@@ -51,7 +52,10 @@ def write_removal(
     notes: Sequence[dict[str, Any]] | None,
     reason: str,
 ) -> WrittenRemoval:
-    """Write segments of the chosen documents (at least one, none of them removed before), and the record."""
+    """Write segments of the chosen documents (at least one, none of them removed before), and the record.
+
+    The record of a document has its own id and source, and its entry in `notes`, which may override them.
+    """
     parts = [Part(view.segments[i], docs) for i, docs in enumerate(chosen) if len(docs)]
     new: list[SegmentEntry] = []
     for group in _groups(parts, segment_tokens):
@@ -69,7 +73,12 @@ def write_removal(
         n_tokens=sum(one.n_tokens for one in new),
         reason=reason,
     )
-    return WrittenRemoval(tuple(new), write_audit(transaction, removal, doc_ids, notes))
+    origins = (
+        origin(fields) for part in parts for fields in part.segment.metadata.rows(part.numbers.tolist())
+    )
+    given = repeat({}, len(doc_ids)) if notes is None else notes
+    details = ({**own, **note} for own, note in zip(origins, given, strict=True))
+    return WrittenRemoval(tuple(new), write_audit(transaction, removal, doc_ids, details))
 
 
 def _groups(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:

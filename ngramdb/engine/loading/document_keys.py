@@ -106,7 +106,8 @@ class DocumentKeys:
             numbers[np.array([newest[key] != doc_id for key, doc_id in ids], dtype=np.bool_)]
             for numbers, ids in found
         ]
-        change.remove(chosen, view=view, reason=f"replaced by documents with the same {self.field}")
+        notes = [{"key": key} for _, ids in found for key, doc_id in ids if newest[key] != doc_id]
+        change.remove(chosen, notes, view=view, reason=f"replaced by documents with the same {self.field}")
         self.replaced += sum(map(len, chosen))
         self._repeated.clear()
 

@@ -124,6 +124,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(audit.Removal, "fields", old_fields)
+        patched.setattr("ngramdb.engine.changes.deletion.origin", lambda fields: {})
         patched.setattr(
             "ngramdb.questions.delete.notes",
             lambda view, chosen, where, costs: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
@@ -181,4 +182,68 @@ def test_the_record_says_where_patterns_stand_near_each_other(db):
     assert [document.details["matches"] for document in corpus.removed_documents()] == [
         [{"ngram": '"a"', "position": 7}, {"ngram": '"b"', "position": 5}],
         [{"ngram": '"a"', "position": 1}, {"ngram": '"b"', "position": 0}],
+    ]
+
+
+def _subtract(db, corpus, folder):
+    other = db.create_corpus("other")
+    other.append(["a b c", "d e f"])
+    db.execute("ALTER CORPUS c SUBTRACT CORPUS other")
+
+
+def _decontaminate(db, corpus, folder):
+    (folder / "exam.txt").write_text("a b c\nd e f\n")
+    corpus.decontaminate(folder / "exam.txt", n=3)
+
+
+def _replace(db, corpus, folder):
+    new = [{"text": "new", "name": {"key": 7}}, {"text": "newer", "name": {"key": "k"}}]
+    assert corpus.append(new, key="name.key", on_conflict="replace").replaced == 2
+
+
+def _replace_within_a_load(db, corpus, folder):
+    db.execute("DELETE DOCS WHERE doc_id < 2 FROM c")
+    twice = [*DOCUMENTS[:2], *({"text": "new", "name": one["name"]} for one in DOCUMENTS)]
+    assert corpus.append(twice, key="name.key", on_conflict="replace").replaced == 3
+
+
+WAYS = {
+    "DELETE": lambda db, *_: db.execute("DELETE DOCS WHERE doc_id < 2 FROM c"),
+    "DELETE of a pattern": lambda db, *_: db.execute('DELETE DOCS WHERE NOT "x" FROM c'),
+    "delete": lambda db, corpus, _: corpus.delete("doc_id < 2"),
+    "decontaminate": _decontaminate,
+    "SUBTRACT": _subtract,
+    "replace": _replace,
+    "replace within a load": _replace_within_a_load,
+}
+DOCUMENTS = [
+    {"text": "a b c", "id": "x1", "source": "s", "url": "u", "name": {"key": 7}},
+    {"text": "d e f", "uuid": 2, "url": "u", "name": {"key": "k"}},
+    {"text": "x", "name": {"key": "stays"}},
+]
+
+
+@pytest.mark.parametrize("in_segments", [1, 3])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_removal_records_the_origin_of_its_documents(db, tmp_path, way, in_segments):
+    db.settings["auto_compact"] = False
+    corpus = db.create_corpus("c")
+    for start in range(in_segments):
+        corpus.append(DOCUMENTS[start : start + 1] if in_segments > 1 else DOCUMENTS)
+    WAYS[way](db, corpus, tmp_path)
+    removed = list(corpus.removed_documents())
+    expected = [("x1", "s"), (2, "u")]
+    assert [(one.details.get("id"), one.details.get("source")) for one in removed[:2]] == expected
+    if way.startswith("replace"):
+        keys = {(one.details.get("key"), one.details.get("id")) for one in removed}
+        assert keys >= {(7, "x1"), ("k", 2)}
+    corpus.compact()
+    assert list(corpus.removed_documents()) == removed
+    for name in ("gone.jsonl", "gone.jsonl.gz", "gone.parquet"):
+        assert corpus.export_removals(tmp_path / name) == len(removed)
+    lines = [json.loads(line) for line in (tmp_path / "gone.jsonl").read_text().splitlines()]
+    table = pyarrow.parquet.read_table(tmp_path / "gone.parquet").to_pylist()
+    assert [(one["id"], one["source"]) for one in lines[:2]] == expected
+    assert [(one["id"], one["source"]) for one in table[:2]] == [
+        (str(own), source) for own, source in expected
     ]
