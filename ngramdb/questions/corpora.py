@@ -37,8 +37,8 @@ def _bind_copy(scope: Scope, node: ast.CreateCorpus, documents: ast.Docs) -> Pla
     if documents.returning:
         what = "RETURNING chooses columns, and documents are copied whole; leave it out"
         scope.fail(PlanError, what, documents.returning[0])
-    if documents.source is not None and len(documents.source.terms) > 1:
-        what = "AS takes documents of one corpus; ALTER CORPUS … ADD CORPUS adds those of others"
+    if documents.source is not None and sum(term.sign > 0 for term in documents.source.terms) > 1:
+        what = "AS copies documents of one corpus, or of a difference; ALTER CORPUS … ADD CORPUS adds others"
         scope.fail(PlanError, what, documents.source)
     found = scope.bind(documents)
     assert isinstance(found, Documents)

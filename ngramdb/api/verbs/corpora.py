@@ -81,8 +81,10 @@ def copy_documents(
     """
     database.refresh()
     database.require_own(name)
-    source: Any = getattr(view, "whole_entry", view.entry)
-    segments: Sequence[Any] = view.segments
+    # Documents of a difference have the numbers that they have in the corpus that others are subtracted from.
+    added = [term.view for term in getattr(view, "terms", ()) if term.sign > 0]
+    whole: Any = added[0] if len(added) == 1 else view
+    source: Any = getattr(whole, "whole_entry", whole.entry)
     if not isinstance(source, CorpusEntry) or source.name in database.snapshot.attached:
         raise NotSupportedError(
             f"the documents of {source.name} cannot be copied within this database, which lacks its "
@@ -98,7 +100,7 @@ def copy_documents(
             transaction,
             name,
             source,
-            list(zip(segments, chosen, strict=True)),
+            list(zip(whole.segments, chosen, strict=True)),
             database.write_options(timeout_s),
         )
 

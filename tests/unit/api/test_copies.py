@@ -91,3 +91,28 @@ def test_an_interrupted_copy_leaves_nothing(db, monkeypatch):
     with pytest.raises(ngramdb.QueryCancelled):
         db.execute("CREATE CORPUS part AS (DOCS FROM c)")
     assert db.corpora() == ["c"] and set(db._database.store.directory.list()) == files
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "chars"])
+def test_a_difference_is_copied(tokenizer):
+    """Also if the vocabulary of the subtracted corpus is larger, so that ids are translated for questions."""
+    with ngramdb.connect() as db:
+        db.settings["auto_compact"] = False
+        a = db.create_corpus("a", tokenizer=tokenizer)
+        for start in range(0, 9, 3):
+            a.append([{"text": f"w{i} the End", "n": i} for i in range(start, start + 3)])
+        b = db.create_corpus("b", tokenizer=tokenizer)
+        b.append([" ".join(f"more{i}" for i in range(90)), "w4 the End", "w7 the End"])
+        b.delete("doc_id = 0")
+        before = db.version
+        a.delete("n = 1")
+        for source in ("a - b", f"a AT VERSION {before} - a", "a - b + b"):
+            expected = db.execute(f"DOCS FROM {source} RETURNING doc_id, n, text").fetchall()
+            if source.count("+ b"):
+                with pytest.raises(ngramdb.PlanError, match="of a difference"):
+                    db.execute(f"CREATE CORPUS made AS (DOCS FROM {source})")
+                continue
+            db.execute(f"CREATE CORPUS made AS (DOCS FROM {source})")
+            assert db.execute("DOCS FROM made RETURNING doc_id, n, text").fetchall() == expected
+            assert db.execute("CHECK made").fetchall() == []
+            db.drop_corpus("made")
