@@ -17,7 +17,7 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.index import Index
 from ngramdb.conditions.edge_spellings import spellings_of
 from ngramdb.conditions.longest_matches import longest_matches
 from ngramdb.conditions.position_set import PlaceSet
@@ -130,40 +131,61 @@ def spans_of(marks: Marks, ids: Ids, n: int, document_with: Callable[[Ids], int]
     `document_with` returns the id of the other corpus's first document with an n-gram.
     """
     length = min(n, len(ids))
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(np.int8), [0]])))
     return [
-        Span(first, last - 1 + length, document_with(ids[first : first + length]))
-        for first, last in edges.reshape(-1, 2).tolist()
+        Span(first, first + size - 1 + length, document_with(ids[first : first + length]))
+        for first, size in zip(*map(np.ndarray.tolist, _runs(marks)), strict=True)
     ]
 
 
 def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
-    """The same for documents of at least n tokens only.
+    """Mark the same n-grams, of documents of at least n tokens only.
 
     Sequences of many n-grams are looked up first: if one occurs, so do all of its n-grams. In the others,
     each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
-    n-grams whose k-gram occurs are looked up, in blocks, then in halves of the blocks that do not occur; long
-    n-grams by the longest matches of the text around them. Cost: linear in the tokens, whatever n is.
+    n-grams whose k-gram occurs are looked up, and only in segments in which it does; long n-grams by the
+    longest matches of the text around them. Cost: linear in the tokens, whatever n is.
     """
     marks = np.zeros(len(flat), dtype=np.bool_)
-
-    def look_up(starts: Ids, sizes: Ids) -> tuple[Ids, Ids]:
-        """Mark the n-grams of sequences that occur; return the other sequences."""
-        holds = _occur(flat, starts, sizes + (n - 1), other)
-        marks[_numbers_in(starts[holds], sizes[holds])] = True
-        return starts[~holds], sizes[~holds]
-
-    starts, sizes = look_up(*_cut(*_windows_in(flat, offsets, n), max(LARGE_BLOCK, n)))
-    starts, sizes = _likely(flat, starts, sizes, other, n)
+    index = other.index
+    blocks = _cut(*_windows_in(flat, offsets, n), max(LARGE_BLOCK, n))
+    starts, sizes = _look_up(flat, *blocks, index, n, marks)
     if n > LONGEST_HALVED:
-        marks[_matched(flat, starts, sizes, other, n)] = True
+        likely = next(_likely(flat, starts, sizes, [index], n))
+        marks[_matched(flat, *likely, other, n)] = True
         return marks
-    size = BLOCK
-    while len(starts):
-        starts, sizes = look_up(*_cut(starts, sizes, size))
-        starts, sizes = starts[sizes > 1], sizes[sizes > 1]
-        size //= 2
+    segments: Any = index.segments
+    added = [Index([one], [1]) for one, sign in zip(segments, index.signs, strict=True) if sign > 0]
+    found = np.zeros_like(marks)
+    for one, ranges in zip(added, _likely(flat, starts, sizes, added, n), strict=True):
+        _halved(flat, *ranges, one, n, found)
+    if len(added) == len(index.signs):
+        marks |= found
+    else:  # documents that contain them may have been removed
+        _halved(flat, *_runs(found), index, n, marks)
     return marks
+
+
+def _look_up(flat: Ids, starts: Ids, sizes: Ids, index: Index, n: int, marks: Marks) -> tuple[Ids, Ids]:
+    """Mark the n-grams of sequences that occur; return the other sequences."""
+    holds = _occur(*_gathered(flat, starts, sizes + (n - 1)), index)
+    marks[_numbers_in(starts[holds], sizes[holds])] = True
+    return starts[~holds], sizes[~holds]
+
+
+def _halved(flat: Ids, starts: Ids, sizes: Ids, index: Index, n: int, marks: Marks) -> None:
+    """Mark the n-grams of these ranges that occur: look up blocks, then halves of those that do not occur."""
+    starts, sizes = _cut(starts, sizes, BLOCK)
+    while len(starts):
+        starts, sizes = _look_up(flat, starts, sizes, index, n, marks)
+        starts, sizes = starts[sizes > 1], sizes[sizes > 1]
+        half = sizes // 2
+        starts, sizes = np.concatenate([starts, starts + half]), np.concatenate([half, sizes - half])
+
+
+def _runs(marks: Marks) -> tuple[Ids, Ids]:
+    """Return the maximal runs of marked places: starts and sizes."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(np.int8), [0]])))
+    return edges[::2], edges[1::2] - edges[::2]
 
 
 def _windows_in(flat: Ids, offsets: Offsets, n: int) -> tuple[Ids, Ids]:
@@ -174,21 +196,25 @@ def _windows_in(flat: Ids, offsets: Offsets, n: int) -> tuple[Ids, Ids]:
     return starts[sizes > 0], sizes[sizes > 0]
 
 
-def _likely(flat: Ids, starts: Ids, sizes: Ids, other: Corpus, n: int) -> tuple[Ids, Ids]:
-    """The parts of these ranges in which an n-gram's k-gram (see `_long_marks`) occurs."""
+def _likely(
+    flat: Ids, starts: Ids, sizes: Ids, indexes: Sequence[Index], n: int
+) -> Iterator[tuple[Ids, Ids]]:
+    """Yield, per index, the parts of these ranges in which an n-gram's k-gram (see `_long_marks`) occurs."""
     k = (n + 1) // 2
     every = n - k + 1
     first = -(-starts // every)
     n_probes = -(-(starts + sizes - 1) // every) - first + 1
     owners = np.repeat(np.arange(len(starts)), n_probes)
     probes = _numbers_in(first, n_probes) * every
-    holds = _occur(flat, probes, np.full(len(probes), k), other)
-    owners, probes = owners[holds], probes[holds]
     begins = np.maximum(starts[owners], probes - every + 1)
     ends = np.minimum((starts + sizes)[owners], probes + 1)
-    is_first, is_last = np.ones((2, len(begins)), dtype=np.bool_)
-    is_first[1:] = is_last[:-1] = begins[1:] != ends[:-1]
-    return begins[is_first], (ends[is_last] - begins[is_first])
+    ngrams = _gathered(flat, probes, np.full(len(probes), k))
+    for index in indexes:
+        holds = _occur(*ngrams, index)
+        first, last = begins[holds], ends[holds]
+        is_first, is_last = np.ones((2, len(first)), dtype=np.bool_)
+        is_first[1:] = is_last[:-1] = first[1:] != last[:-1]
+        yield first[is_first], (last[is_last] - first[is_first])
 
 
 def _matched(flat: Ids, starts: Ids, sizes: Ids, other: Corpus, n: int) -> Ids:
@@ -213,10 +239,10 @@ def _numbers_in(starts: Ids, sizes: Ids) -> Ids:
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
-def _occur(flat: Ids, starts: Ids, lengths: Ids, other: Corpus) -> Marks:
-    """Which of the sequences of tokens that begin at these places the other corpus has."""
+def _occur(flat: Ids, offsets: Offsets, index: Index) -> Marks:
+    """Return which of these n-grams the index has."""
     interrupts.check()
-    return other.index.count_many(*_gathered(flat, starts, lengths)) > 0
+    return index.count_many(flat, offsets) > 0
 
 
 def _gathered(flat: Ids, starts: Ids, lengths: Ids) -> SharedNgrams:

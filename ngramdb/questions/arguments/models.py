@@ -14,7 +14,6 @@ from ngramdb.source import Catalog
 if TYPE_CHECKING:
     from ngramdb.language import parser
     from ngramdb.planner.binding import scope
-    from ngramdb.planner.source import Catalog
 else:
     parser = lazy_module("ngramdb.language.parser")
     scope = lazy_module("ngramdb.planner.binding.scope")

@@ -33,21 +33,26 @@ def corpora(seed, alphabet=3, tokenizer="tokens"):
     return documents, others
 
 
-def open_views(db, documents, others):
-    for name, content in (("corpus", documents), ("other", others)):
-        db.create_corpus(name, tokenizer="tokens").append([(ids, {}) for ids in content])
+def open_views(db, documents, others, n_segments=1):
+    """Open both corpora; the other one has that many segments."""
+    db.settings["auto_compact"] = False
+    for name, content, n in (("corpus", documents, 1), ("other", others, n_segments)):
+        corpus = db.create_corpus(name, tokenizer="tokens")
+        for part in range(n):
+            corpus.append([(ids, {}) for ids in content[part::n]])
     return db.snapshot.view("corpus"), db.snapshot.view("other")
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 8, 13])
+@pytest.mark.parametrize("n_segments", [1, 3])
 @pytest.mark.parametrize(("inverted_cost", "longest_halved"), [(0.0, 64), (1e9, 64), (1e9, 0)])
-def test_shares_equal_brute_force(monkeypatch, n, inverted_cost, longest_halved):
+def test_shares_equal_brute_force(monkeypatch, n, n_segments, inverted_cost, longest_halved):
     monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
     monkeypatch.setattr(overlap_field, "LONGEST_HALVED", longest_halved)
     monkeypatch.setattr(overlap_field, "CHUNK_TOKENS", 50)
     documents, others = corpora(n)
     with ngramdb.connect() as db:
-        view, other = open_views(db, documents, others)
+        view, other = open_views(db, documents, others, n_segments)
         every = np.arange(40, dtype=np.uint32)
         found = Overlap(view, view.segments[0], other, n).shares(every)
         assert found.tolist() == [share(document, others, n) for document in documents]
@@ -57,12 +62,15 @@ def test_shares_equal_brute_force(monkeypatch, n, inverted_cost, longest_halved)
         assert Overlap(view, view.segments[0], other, n).shares(none).tolist() == []
 
 
+@pytest.mark.parametrize("n_segments", [1, 3])
 @pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
-def test_documents_that_were_removed_from_the_other_corpus_do_not_count(monkeypatch, inverted_cost):
+def test_documents_that_were_removed_from_the_other_corpus_do_not_count(
+    monkeypatch, n_segments, inverted_cost
+):
     monkeypatch.setattr(overlap_field, "INVERTED_COST", inverted_cost)
     documents, others = corpora(7)
     with ngramdb.connect() as db:
-        open_views(db, documents, others)
+        open_views(db, documents, others, n_segments)
         db.corpus("other").delete("[0, 1]")
         left = [other for other in others if share([0, 1], [other], 2) == 0]
         assert len(left) < len(others)
@@ -106,12 +114,12 @@ def test_how_many_ngrams_a_document_has():
 
 @pytest.fixture
 def n_looked_up(monkeypatch):
-    """Count the sequences of tokens that are looked up."""
+    """Count the sequences of tokens that are looked up, once per segment."""
     total, occur = [0], overlap_field._occur
 
-    def counted(flat, starts, lengths, other):
-        total[0] += len(starts)
-        return occur(flat, starts, lengths, other)
+    def counted(flat, offsets, index):
+        total[0] += (len(offsets) - 1) * len(index.segments)
+        return occur(flat, offsets, index)
 
     monkeypatch.setattr(overlap_field, "_occur", counted)
     return total
@@ -136,6 +144,18 @@ def test_one_lookup_tells_about_many_ngrams(monkeypatch, n_looked_up, copied, mo
         every = np.zeros(1, dtype=np.uint32)
         assert Overlap(view, view.segments[0], others, 13).shares(every).tolist() == [float(copied)]
     assert n_looked_up[0] <= most
+
+
+def test_ngrams_are_looked_up_only_in_segments_that_may_have_them(monkeypatch, n_looked_up):
+    """Each run of ten tokens occurs in one of eight segments: an n-gram of 13 tokens never does."""
+    monkeypatch.setattr(overlap_field, "INVERTED_COST", 1e9)
+    runs = np.random.default_rng(5).integers(0, 1000, (1200, 10))
+    with ngramdb.connect() as db:
+        view, other = open_views(db, [runs.ravel()], [runs[part::8].ravel() for part in range(8)], 8)
+        shares = Overlap(view, view.segments[0], other, 13).shares(np.zeros(1, dtype=np.uint32))
+    assert shares.tolist() == [0.0]
+    n_everywhere = 12_000 / 7 + 12_000 / overlap_field.LARGE_BLOCK + 2
+    assert n_looked_up[0] <= 8 * n_everywhere + 2 * 12_000
 
 
 @pytest.mark.parametrize("n_other", [19_999, 4_999, 100])
