@@ -1,10 +1,11 @@
-"""Corpora for others: an HTTP service that only reads, over `api`.
+"""The HTTP service: read-only access to corpora, built on `api`.
 
-`app` decides who may ask, `routes` and `addresses` what an address means. `forms` reads parameters,
-`questions` makes the statement of each address, `verbs` answers Python's verbs for its client. `reading`
-runs in a worker's thread, which `running` starts, times and stops; `answers` are rows as bytes, `problems`
-errors as answers. `library` has the databases, `limits` what a request may take, `server` the sockets;
-`inprocess` asks without one. `static/` is the page: ES modules that ask the public routes, all of them in
-`api.js`; a view is a module of `views/`. `protocols/` is what other programs speak: `completions`,
-`infini_gram`, `attribution`, `assistants` (the Model Context Protocol, with `tools`).
+`app` checks whether a client has access; `addresses` parses paths and `routes` dispatches them.
+`request_parameters` reads parameters, `endpoints` lists the questions, and `verbs` runs the verbs of
+`Corpus` for the Python client. `reading` answers in a worker thread, which `running` starts, times and
+stops. `responses` writes rows as bytes, `problem_details` turns errors into answers and defines the
+limits, `database_pool` holds the databases, and `server` the sockets. `static/` is the web page: ES
+modules that call the public routes, all through `api.js`, with one module per view in `views/`.
+`protocols/` speaks to other programs: `completions`, `infini_gram`, `attribution`, and `assistants`
+(the Model Context Protocol, with the tools of `tools`).
 """

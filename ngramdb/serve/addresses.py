@@ -1,4 +1,4 @@
-"""Addresses: `/corpus/@17/concordance.csv` taken apart, and put together for the next page."""
+"""Addresses: parse `/corpus/@17/concordance.csv`, and write the address of the next page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 from ngramdb.serve.problem_details import Problem
 
-#: Endings of addresses, and what is sent under them.
+#: Endings of addresses, with their media types.
 FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -20,11 +20,11 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Address:
-    """The parts of a path: without the base, unquoted, the version and the ending of the last one apart.
+    """A parsed path: without the base, unquoted, with the version and the format split off.
 
-    parts : the others
+    parts : the remaining parts
     version : the number after `@`, or None
-    version_name : what is after `@` if it is not a number: the name of a version that is kept
+    version_name : the text after `@` if it is not a number: the name of a kept version
     format : an ending of `FORMATS`, or None
     """
 
@@ -35,12 +35,12 @@ class Address:
 
     @property
     def first(self) -> str:
-        """The first part, "" where there is none."""
+        """The first part, or "" if there is none."""
         return self.parts[0] if self.parts else ""
 
 
 def parameters_of(query: bytes) -> list[tuple[str, str]]:
-    """Names and values of a query string as it was sent: UTF-8, quoted or not. Raises Problem."""
+    """Parse a query string in UTF-8, percent-encoded or not, into names and values. Raises Problem."""
     try:
         return parse_qsl(query.decode(), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
@@ -48,14 +48,14 @@ def parameters_of(query: bytes) -> list[tuple[str, str]]:
 
 
 def address_of(raw: bytes, base: str) -> Address:
-    """The address of a request's path as it was sent. Raises Problem for one that is not UTF-8."""
+    """Parse the raw path of a request. Raises Problem if it is not UTF-8."""
     path = raw.partition(b"?")[0]
     prefix = base.encode()
     if path.startswith(prefix):
         path = path[len(prefix) :]
     elif path + b"/" == prefix:
         path = b""
-    else:  # a proxy has taken the base off
+    else:  # a proxy has removed the base
         path = path.removeprefix(b"/")
     try:
         parts = [unquote_to_bytes(part).decode() for part in path.split(b"/")] if path else []
@@ -80,7 +80,7 @@ def address_of(raw: bytes, base: str) -> Address:
 
 
 def written(base: str, address: Address, query: Mapping[str, str]) -> str:
-    """The address with a query string, relative to the host."""
+    """Return the address with a query string, relative to the host."""
     parts = list(address.parts)
     if address.version is not None:
         parts.insert(1, f"@{address.version}")
@@ -90,7 +90,7 @@ def written(base: str, address: Address, query: Mapping[str, str]) -> str:
 
 
 def base_of(url: str) -> str:
-    """The path that all addresses begin with: `/corpora/` of `https://a.org/corpora`."""
+    """Return the path that all addresses begin with: `/corpora/` for `https://a.org/corpora`."""
     path = url.partition("://")[2] or url
     if "://" in url:
         path = "/" + path.partition("/")[2]

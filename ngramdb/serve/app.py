@@ -1,6 +1,6 @@
-"""The service as an ASGI application: who may ask, what an address means, and the answer's headers.
+"""The service as an ASGI application: access control, dispatch, and the headers of answers.
 
-Everything that reads a corpus runs in a worker's thread (`running`); here is only what takes no time.
+Everything that reads a corpus runs in a worker thread (`running`); this module only does what is instant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ngramdb.serve.static import page_file, static_file
 
 log = logging.getLogger("ngramdb.serve")
 
-#: Headers of every answer: what a browser may do with it.
+#: Headers of every answer that restrict what browsers may do with it.
 HEADERS = (
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
@@ -40,7 +40,7 @@ HEADERS = (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
     ),
 )
-#: Names of hosts by which this machine calls itself; no other website's name can lead to them.
+#: Host names of the local machine, which no other website's name can resolve to.
 OWN_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 METHODS = "GET, HEAD, POST, OPTIONS"
 #: Headers of answers that scripts of other websites may read.
@@ -49,12 +49,12 @@ EXPOSED = "etag, link, retry-after, x-notes, x-truncated, x-version"
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask.
+    """Who may use the service.
 
-    token : what `Authorization: Bearer …` has to be; None for anybody
-    cors : the websites whose scripts may ask, `*` for all; None for none
-    base_url : where the service is seen, a path or a whole address
-    hosts : the names of hosts that requests may be for; None for any
+    token : the token that `Authorization: Bearer …` must carry; None if no token is needed
+    cors : the website whose scripts may send requests, or `*` for all; None for no other website
+    base_url : the path or the full URL under which clients see the service
+    hosts : the host names that requests may be for; None for any
     """
 
     token: str | None = None
@@ -64,7 +64,7 @@ class Access:
 
 
 class Service:
-    """The application. `completes` is what suggests how a statement goes on, where something does."""
+    """The application. `completes` suggests continuations of statements, if given."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Service:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    # ---- what holds for all requests --------------------------------------------------------------------
+    # ---- checks of all requests -------------------------------------------------------------------------
 
     async def _answered(self, request: Request) -> Response:
         scope = request.scope
@@ -126,7 +126,7 @@ class Service:
             return Response(status_code=204, headers={"allow": METHODS})
         if request.method not in ("GET", "HEAD", "POST"):
             problem = Problem(
-                405, f"the method {shortened(request.method)} is not for here; nothing is written"
+                405, f"method {shortened(request.method)} is not allowed; this service is read-only"
             )
             problem.headers["Allow"] = METHODS
             raise problem
@@ -144,9 +144,9 @@ class Service:
             body.clear()  # at once: an exception's traceback keeps the object until the next collection
 
     def _check_host(self, request: Request) -> None:
-        """Reject other host names: a website must not make its own name point here and read answers."""
+        """Reject other host names, so that a website cannot point its own name here and read answers."""
         if len(request.headers.getlist("host")) > 1:
-            raise Problem(400, "a request has one Host header, not several")
+            raise Problem(400, "more than one Host header")
         hosts = self.access.hosts
         if hosts is None:
             return
@@ -154,14 +154,14 @@ class Service:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if name.lower() not in hosts:
             raise Problem(
-                421, "this service is not known by that name (--base-url says under which one it is)"
+                421, "this service does not serve that host name; --base-url sets the name it accepts"
             )
 
     def _check_origin(self, request: Request) -> None:
         """Reject requests of other websites' scripts before anything runs.
 
-        Browsers report where a request comes from in `Sec-Fetch-Site`, or, on addresses without TLS, at least
-        the `Origin` of a POST; scripts cannot set either. Links to this service are no such requests.
+        Browsers report where a request comes from in `Sec-Fetch-Site`, or, without TLS, at least in the
+        `Origin` of a POST; scripts cannot set either. Following a link to this service is allowed.
         """
         headers, cors = request.headers, self.access.cors
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -174,7 +174,7 @@ class Service:
         else:
             is_foreign = site not in ("same-origin", "none") and not _is_link(request)
         if is_foreign:
-            raise Problem(403, "scripts of other websites may not ask (--cors allows them)")
+            raise Problem(403, "requests by scripts of other websites are not allowed; --cors allows them")
 
     def _check_token(self, request: Request) -> None:
         if self._digest is None:
@@ -182,7 +182,7 @@ class Service:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         found = _digest(token.strip().encode("utf-8", "surrogatepass"))
         if not hmac.compare_digest(found, self._digest) or scheme.lower() != "bearer":
-            problem = Problem(401, "a token is needed: Authorization: Bearer …")
+            problem = Problem(401, "missing or invalid token; send Authorization: Bearer TOKEN")
             problem.headers["WWW-Authenticate"] = 'Bearer realm="ngramdb"'
             raise problem
 
@@ -205,17 +205,17 @@ class Service:
                 if len(body) + len(part) > most:
                     raise too_long
                 if self._body_bytes + len(part) > self.limits.all_bodies:
-                    raise busy("too many requests with long bodies are in progress; ask again in a moment")
+                    raise busy("too many requests with long bodies are in progress; retry in a moment")
                 self._body_bytes += len(part)
                 body.extend(part)
 
         try:
             await asyncio.wait_for(read(), self.limits.body_timeout)
         except asyncio.TimeoutError:
-            raise Problem(408, "the body did not arrive in time") from None
+            raise Problem(408, "the request body did not arrive in time") from None
 
     def _file(self, request: Request, address: Address) -> Response | None:
-        """A file of the page; None for what is no file."""
+        """Return a file of the page, or None for any other address."""
         if address.first == "static":
             return static_file(address, request.headers)
         wants_page = address.format is None and "text/html" in request.headers.get("accept", "")
@@ -225,7 +225,7 @@ class Service:
         return json_response(body_of(problem), problem.status, problem.headers)
 
     def _finish(self, request: Request, response: Response) -> None:
-        """The headers of every answer."""
+        """Set the headers of every answer."""
         for name, value in HEADERS:
             response.headers.setdefault(name, value)
         response.headers.setdefault("cache-control", NEVER)
@@ -263,12 +263,12 @@ def _is_link(request: Request) -> bool:
 
 
 def _digest(token: bytes) -> bytes:
-    """Of the same length whatever the token's is."""
+    """Return a hash, so that the comparison does not reveal the length of the token."""
     return hashlib.sha256(token).digest()
 
 
 def hosts_of(host: str, base_url: str) -> frozenset[str] | None:
-    """The names that requests may be for: those of this machine, where it listens to itself only."""
+    """Return the host names that requests may be for, if only this machine can connect; else None."""
     if host not in OWN_HOSTS:
         return None
     outside = urlsplit(base_url).hostname
@@ -276,7 +276,7 @@ def hosts_of(host: str, base_url: str) -> frozenset[str] | None:
 
 
 def log_to_standard_error() -> None:
-    """A line for each request, with its time."""
+    """Log a line per request, with its duration, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
     log.addHandler(handler)

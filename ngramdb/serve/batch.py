@@ -1,4 +1,4 @@
-"""`POST /batch`: the counts, or the probabilities, of very many n-grams in one request."""
+"""`POST /batch`: counts or probabilities of many n-grams in one request."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ngramdb.serve.request_parameters import json_object, once, shortened
 from ngramdb.serve.responses import json_of
 
 ARROW_FILE = b"ARROW1"
-#: How a stream of Arrow begins: with the length of a message, after a mark.
+#: The marker that an Arrow stream begins with; the length of the first message follows.
 ARROW_STREAM = b"\xff\xff\xff\xff"
 FIELDS = ("corpus", "ngrams", "contexts", "continuations", "model")
-#: The columns of a table that stand for those fields.
+#: Fields of a request by the names of their columns in a table.
 COLUMNS = {"ngram": "ngrams", "context": "contexts", "continuation": "continuations"}
 
 Fields = dict[str, Any]
 
 
 def is_arrow(body: bytes | bytearray) -> bool:
-    """Whether a body is a table."""
+    """Return True if the body is an Arrow table."""
     return body.startswith((ARROW_FILE, ARROW_STREAM))
 
 
 def fields_of(body: bytes | bytearray, in_address: Iterable[tuple[str, str]]) -> Fields:
-    """What was sent, as JSON or as a table, and in the address, where tables have their model.
+    """Return the fields of the body (JSON or a table) and of the address, where tables name their model.
 
     Raises Problem.
     """
@@ -43,14 +43,14 @@ def fields_of(body: bytes | bytearray, in_address: Iterable[tuple[str, str]]) ->
         raise Problem(400, f"no field {shortened(sorted(unknown)[0])!r}; known: {', '.join(FIELDS)}")
     has_ngrams, has_contexts = "ngrams" in fields, "contexts" in fields and "continuations" in fields
     if has_ngrams == has_contexts or (has_ngrams and fields.keys() & {"contexts", "continuations"}):
-        raise Problem(400, "a batch has ngrams, or contexts and continuations")
+        raise Problem(400, "a batch needs ngrams, or contexts and continuations")
     return fields
 
 
 def answered(
     named: Named, version: int | None, fields: Fields, as_table: bool, limits: Limits, work: Interrupt
 ) -> tuple[bytes, int, list[str]]:
-    """The answer, a table or JSON; the version that was asked; notes, which tables lack. Raises Problem."""
+    """Return the answer (a table or JSON), the version that was read, and notes. Raises Problem."""
     connection = named.hosted.connection
     snapshot = connection.snapshot
     view: Any = snapshot.view(named.corpus, version)
@@ -77,10 +77,10 @@ def _found(named: Named, view: Any, version: int | None, fields: Fields, limits:
             python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return {"counts": counts}
     if version is not None:
-        raise Problem(400, "probabilities are those of the newest version; leave @ out")
+        raise Problem(400, "probabilities are available for the newest version only; omit @")
     model = fields.get("model") or "ngram"
     if not isinstance(model, str):
-        raise Problem(400, "model is what would stand after USING, as text")
+        raise Problem(400, "model must be a string, written as after USING")
     as_model(model)
     contexts, continuations = (_checked(fields[name], limits) for name in ("contexts", "continuations"))
     corpus = named.hosted.connection.corpus(named.corpus)
@@ -89,9 +89,9 @@ def _found(named: Named, view: Any, version: int | None, fields: Fields, limits:
 
 
 def _checked(ngrams: Any, limits: Limits) -> Any:
-    """N-grams as lists, or as flat ids with offsets. Raises Problem."""
+    """Return n-grams as lists, or as flat ids with offsets. Raises Problem."""
     if not isinstance(ngrams, (list, tuple)):
-        raise Problem(400, "n-grams are a list of texts, or of lists of token ids")
+        raise Problem(400, "n-grams must be a list of strings or of lists of token ids")
     n = len(ngrams[1]) - 1 if isinstance(ngrams, tuple) else len(ngrams)
     if n > limits.max_batch:
         raise Problem(413, f"a batch has at most {limits.max_batch:,} n-grams, not {n:,}")
@@ -99,7 +99,7 @@ def _checked(ngrams: Any, limits: Limits) -> Any:
 
 
 def _plain(values: Any) -> Any:
-    """Numbers as JSON has them: null for what is not known."""
+    """Return numbers as JSON values, with null for unknown ones."""
     if values.dtype.kind == "f":
         return [None if one != one else one for one in values.tolist()]
     return values
@@ -109,7 +109,7 @@ def _plain(values: Any) -> Any:
 
 
 def _table(body: bytes | bytearray) -> Fields:
-    """The columns of a table: texts, or lists of token ids as flat ids with offsets."""
+    """Return the columns of a table: strings, or lists of token ids as flat ids with offsets."""
     import pyarrow
     import pyarrow.ipc
 
@@ -118,7 +118,7 @@ def _table(body: bytes | bytearray) -> Fields:
         table = opened(io.BytesIO(body)).read_all()
         table.validate(full=True)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise Problem(400, f"the body is no table of Arrow: {shortened(str(error))}") from None
+        raise Problem(400, f"invalid Arrow table in the request body: {shortened(str(error))}") from None
     return {COLUMNS.get(name, name): _column(name, table.column(name)) for name in table.column_names}
 
 
@@ -127,12 +127,12 @@ def _column(name: str, column: Any) -> Any:
 
     kind = column.type
     if column.null_count:
-        raise Problem(400, f"column {shortened(name)} has NULLs")
+        raise Problem(400, f"column {shortened(name)} must not contain NULL")
     if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
         return column.to_pylist()
     is_list = pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)
     if not (is_list and pyarrow.types.is_integer(kind.value_type)):
-        raise Problem(400, f"column {shortened(name)} is of texts, or of lists of token ids, not of {kind}")
+        raise Problem(400, f"column {shortened(name)} must contain strings or lists of token ids, not {kind}")
     joined = column.combine_chunks()
     if isinstance(joined, pyarrow.ChunkedArray):
         if not joined.num_chunks:
@@ -141,7 +141,7 @@ def _column(name: str, column: Any) -> Any:
     offsets = joined.offsets.to_numpy().astype(np.int64)
     values = joined.values.slice(offsets[0], offsets[-1] - offsets[0])
     if values.null_count:
-        raise Problem(400, f"column {shortened(name)} has NULLs among its token ids")
+        raise Problem(400, f"column {shortened(name)} must not contain NULL among its token ids")
     return values.to_numpy(), offsets - offsets[0]
 
 

@@ -1,4 +1,4 @@
-"""The databases that are served, and the names of their corpora."""
+"""The databases of the service, and the names of their corpora."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.serve.problem_details import Limits, apply_settings
 
-#: The first parts of addresses that are not corpora; corpora of these names are asked by their full names.
+#: First parts of addresses that are not corpora; corpora with these names need their full names.
 RESERVED = frozenset({"", "batch", "complete", "corpora", "openapi", "query", "settings", "static", "v1"})
-#: A question of each frequent kind that takes no time, since what it asks for is as good as nowhere.
+#: A statement of each frequent kind. Each is fast, since its n-gram occurs in hardly any corpus.
 USUAL = (
     'COUNT ""',
     'COUNT "ngramdb ngramdb" WHERE length < 0 GROUP BY length',
@@ -32,19 +32,19 @@ USUAL = (
     'NGRAMS 2 STARTING WITH "ngramdb" TOP 1',
     'COLLOCATES OF "ngramdb ngramdb" TOP 1',
 )
-#: How long a database is believed to be at the version that it had, in seconds.
+#: Seconds during which a database is not checked for newer versions.
 FRESH_S = 0.05
 
 
 class Hosted:
-    """A database with the name that it is served under. May be shared by threads.
+    """A database with the name under which it is served. May be shared by threads.
 
-    Another one that takes its place on the disk is opened, and served from then on. While it cannot be read,
-    its corpora keep their names: who asks them gets that error, and other databases answer as before.
+    If another database replaces it on disk, that one is opened and served. While it cannot be read, its
+    corpora keep their names: queries of them raise the error, and other databases answer as usual.
     """
 
     def __init__(self, name: str, opens: Callable[[], Connection]) -> None:
-        """Open the database: `opens` does."""
+        """Open the database by calling `opens`."""
         self.name = name
         self.connection = opens()
         self._opens = opens
@@ -54,22 +54,22 @@ class Hosted:
         self._error: StorageError | None = None
 
     def corpora(self) -> list[str]:
-        """The names of its corpora, as they are now; while it cannot be read, as they were."""
+        """Return the current names of its corpora, or the last known ones while it cannot be read."""
         self._refresh()
         return self._corpora
 
     def look_again(self) -> None:
-        """Look for the newest version at the next question, however soon it comes."""
+        """Check for a newer version at the next question."""
         self._looked = 0.0
 
     def require(self) -> None:
-        """Raise StorageError while it cannot be read."""
+        """Raise StorageError while the database cannot be read."""
         self._refresh()
         if self._error is not None:
             raise self._error.with_traceback(None)
 
     def _refresh(self) -> None:
-        """See new versions, without looking for them at every request."""
+        """Check for newer versions, but not at every request."""
         with self._lock:
             now = time.monotonic()
             if now - self._looked < FRESH_S:
@@ -85,14 +85,14 @@ class Hosted:
         try:
             self.connection.refresh(at_once=False)
         except DatabaseGone:
-            # What others ask of the connection before is answered; it ends with the last of them.
+            # Questions in progress on the old connection are still answered; the last one releases it.
             self.connection = self._opens()
         return self.connection
 
 
 @dataclass(frozen=True)
 class Named:
-    """A corpus: its name in addresses, its database, and its name there."""
+    """A corpus: its name in addresses, its database, and its name in that database."""
 
     name: str
     hosted: Hosted
@@ -100,17 +100,17 @@ class Named:
 
 
 class Library:
-    """Everything that is served.
+    """All databases of the service.
 
-    A corpus is called by its name; where two databases have one of the same name, by `database.corpus`, which
-    always works.
+    A corpus is addressed by its name or, if two databases have a corpus of that name, by
+    `database.corpus`, which always works.
     """
 
     def __init__(self, hosted: Sequence[Hosted]) -> None:
         self.databases = tuple(hosted)
 
     def database(self, name: str | None) -> Hosted:
-        """A database by its name; the first one without. Raises BindError, StorageError."""
+        """Return the database of this name, or the first one for None. Raises BindError, StorageError."""
         for hosted in self.databases:
             if name is None or hosted.name == name:
                 hosted.require()
@@ -119,11 +119,11 @@ class Library:
         raise BindError(f"no database {name!r}; known: {known}")
 
     def corpora(self) -> list[Named]:
-        """All corpora, as they are now."""
+        """Return all current corpora."""
         every = [(hosted, name) for hosted in self.databases for name in hosted.corpora()]
         taken = Counter(name for _, name in every)
         taken.update(RESERVED)
-        # By these each corpus is found, whatever others are called.
+        # Full names always refer to their own corpus, whatever other corpora are called.
         full = [f"{hosted.name}.{name}" for hosted, name in every]
         taken.update(full)
         return [
@@ -132,12 +132,12 @@ class Library:
         ]
 
     def corpus(self, name: str | None) -> Named:
-        """A corpus by its name, or by that of its database and its own; the only one without.
+        """Return the corpus with this name or full name, or the only corpus for None.
 
         Raises
         ------
         BindError
-            There is none, or several.
+            No corpus has this name, or the name is missing and there are several.
         StorageError
             Its database cannot be read.
         """
@@ -162,23 +162,23 @@ class Library:
             yield Named(name, named[0], name)
 
     def warm(self) -> None:
-        """Ask every corpus something, so that the first clients need not wait for what is read once.
+        """Query every corpus once, so that the first clients need not wait for data that is loaded once.
 
-        That is indexes and vocabularies, and of the first corpus the code of each kind of question.
+        This loads indexes and vocabularies and, with the first corpus, the code of each kind of question.
         """
         for number, named in enumerate(self.corpora()):
             for text in USUAL if number == 0 else USUAL[:1]:
                 statement = Statement(text, text).source(named.corpus)
-                with contextlib.suppress(NgramdbError):  # the one who asks it will be told
+                with contextlib.suppress(NgramdbError):  # the next question reports it
                     named.hosted.connection.ask(statement.text, {}, work=Interrupt()).fetchone()
 
     def look_again(self) -> None:
-        """Look for new databases and versions at the next question."""
+        """Check for new databases and versions at the next question."""
         for hosted in self.databases:
             hosted.look_again()
 
     def interrupt(self) -> None:
-        """Stop everything that runs."""
+        """Stop all running statements."""
         for hosted in self.databases:
             hosted.connection.interrupt()
 
@@ -194,18 +194,18 @@ def open_library(paths: Iterable[str], limits: Limits, settings: dict[str, str])
     Raises
     ------
     InvalidArgument
-        None, or two with the same name.
+        No database was given, or two have the same name.
     StorageError
-        One that cannot be opened.
+        A database cannot be opened.
     """
     hosted: list[Hosted] = []
     for path in paths:
         name = os.path.basename(os.path.abspath(path)).partition(".")[0] or "database"
         if any(name == one.name for one in hosted):
-            raise InvalidArgument(f"two databases are called {name}; rename the folder of one, or link to it")
+            raise InvalidArgument(f"two databases are called {name}; rename one of them, or use a link")
         hosted.append(Hosted(name, partial(_opened, path, limits, settings)))
     if not hosted:
-        raise InvalidArgument("name at least one database")
+        raise InvalidArgument("no database given; pass at least one")
     return Library(hosted)
 
 

@@ -1,4 +1,4 @@
-"""The service as OpenAPI 3.1 describes it, made of the same tables that answer."""
+"""The OpenAPI 3.1 description of the service, generated from the tables that the routes use."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _TABLE: Schema = {
         "corpus": {"type": "string"},
         "database": {"type": "string"},
         "version": {"type": "integer"},
-        "statement": {"type": "string", "description": "What was run."},
+        "statement": {"type": "string", "description": "The statement that was run."},
         "columns": {"type": "array", "items": {"type": "string"}},
         "types": {
             "type": "array",
             "items": {"type": ["string", "null"]},
-            "description": "Of each column: integer, number, boolean, string, array, object. "
-            "What JSON has no form for is Infinity, -Infinity or NaN, as text, in columns of numbers.",
+            "description": "The type of each column: integer, number, boolean, string, array or object. "
+            "In number columns, infinite values and NaN are the strings Infinity, -Infinity and NaN.",
         },
         "rows": {"type": "array", "items": {"type": "object"}},
         "n_rows": {"type": "integer"},
-        "truncated": {"type": "boolean", "description": "Whether there are more rows."},
+        "truncated": {"type": "boolean", "description": "True if there are more rows."},
         "next": {"type": ["string", "null"], "description": "The address of the next rows."},
         "summary": {"type": "object"},
         "notes": {"type": "array", "items": {"type": "string"}},
@@ -77,8 +77,8 @@ _BATCH: Schema = {
 _VERB: Schema = {
     "type": "object",
     "properties": {
-        "arguments": {"type": "object", "description": "By their names, as Python's verb has them."},
-        "where": {"type": "array", "description": "Conditions of a part, each with its parameters."},
+        "arguments": {"type": "object", "description": "Arguments by name, as in Python."},
+        "where": {"type": "array", "description": "Conditions on documents, each with its parameters."},
         **{one.name: one.schema() for one in COMMON},
     },
 }
@@ -89,13 +89,13 @@ _NGRAMS: Schema = {
 
 
 def description(base: str) -> Schema:
-    """The whole description; `base` is what all addresses begin with."""
+    """Return the whole description; `base` is the path that all addresses begin with."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "ngramdb",
             "version": __version__,
-            "summary": "Questions about corpora, for reading.",
+            "summary": "Read-only queries of text corpora.",
         },
         "servers": [{"url": base}],
         "paths": {**_tops(), **_of_corpora(), **_protocols()},
@@ -111,9 +111,9 @@ def _tops() -> Schema:
     paths = {}
     for kind in FORMATS:
         paths[f"/corpora.{kind}"] = _get("All corpora.", COMMON, kind)
-        statement = [Parameter("q", "text", "a statement; its values stand under their own names")]
+        statement = [Parameter("q", "text", "a statement; pass the values of its parameters by their names")]
         named = [Parameter(f"_{one.name}", one.kind, one.about) for one in OF_STATEMENTS]
-        paths[f"/query.{kind}"] = _get("Any statement that only reads.", [*statement, *named], kind)
+        paths[f"/query.{kind}"] = _get("Run any read-only statement.", [*statement, *named], kind)
     paths["/settings.json"] = {
         "get": _operation("The limits of the service.", (), "json", {"type": "object"})
     }
@@ -129,8 +129,8 @@ def _of_corpora() -> Schema:
                 question.about, [*question.parameters, *COMMON], kind, True
             )
         for name, about, parameters in (
-            ("/versions", "The versions that are kept.", COMMON),
-            ("/removals", "What was removed, and why.", COMMON),
+            ("/versions", "The kept versions.", COMMON),
+            ("/removals", "Removed documents, with reasons.", COMMON),
             ("", "The properties of a corpus.", COMMON),
         ):
             paths[f"/{{corpus}}{name}.{kind}"] = _get(about, parameters, kind, True)
@@ -170,7 +170,7 @@ def _protocols() -> Schema:
         },
         **{
             f"/{{corpus}}/verbs/{verb}.json": {
-                "post": _sent(f"Corpus.{verb} of Python, for its client.", _VERB, answered, corpus)
+                "post": _sent(f"Corpus.{verb}, for the Python client.", _VERB, answered, corpus)
             }
             for verb in (*wire.VERBS, *wire.PROPERTIES)
         },
@@ -206,7 +206,7 @@ def _responses(kind: str, answered: Schema) -> Schema:
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "200": {"description": "The answer.", "content": {kind: {"schema": answered}}},
-        "default": {"description": "What is wrong.", "content": error},
+        "default": {"description": "The error.", "content": error},
     }
 
 

@@ -1,4 +1,4 @@
-"""Errors as answers: one form for all, and nothing in it that is not the client's business."""
+"""Errors as answers, in one form for all, without anything private to the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngramdb import errors
 from ngramdb.api import Connection
 from ngramdb.errors import InvalidArgument, NgramdbError
 
-#: The status of our errors: that of the nearest class.
+#: The status of errors by class; subclasses inherit it.
 STATUS: dict[type[Exception], int] = {
     errors.ReadingOnly: 403,
     errors.QueryError: 400,
@@ -26,21 +26,21 @@ STATUS: dict[type[Exception], int] = {
     MemoryError: 503,
     RecursionError: 400,
 }
-#: What is said instead of messages that name files of the server.
+#: Messages that replace those that name files of the server.
 UNSAID = {
-    errors.DatabaseGone: "the database is being moved or replaced; the log of the server says more",
-    errors.StorageError: "the database cannot be read at the moment; the log of the server says more",
-    MemoryError: "the answer does not fit into the server's memory; ask for less",
-    RecursionError: "the question is nested too deeply",
+    errors.DatabaseGone: "the database is being moved or replaced; see the log of the server",
+    errors.StorageError: "the database cannot be read at the moment; see the log of the server",
+    MemoryError: "the answer does not fit into the server's memory; request less",
+    RecursionError: "the query is nested too deeply",
 }
 
 
-#: When a client that was turned away may come again, in seconds.
+#: Seconds after which a rejected client may retry.
 RETRY_AFTER_S = 1
 
 
 class Problem(Exception):
-    """What is wrong with a request: a status, a sentence, and further fields of the answer."""
+    """An error in a request: a status, a message, and further fields of the answer."""
 
     def __init__(self, status: int, message: str, **fields: Any) -> None:
         super().__init__(message)
@@ -51,21 +51,21 @@ class Problem(Exception):
 
 
 class Gone(Exception):
-    """The client has hung up; nobody reads an answer."""
+    """The client has disconnected, so no answer is sent."""
 
 
 def busy(message: str) -> Problem:
-    """Return a Problem of status 503 that tells the client to retry after a second."""
+    """Return a Problem with status 503 and the advice to retry after a second."""
     problem = Problem(503, message, type="Busy")
     problem.headers["Retry-After"] = str(RETRY_AFTER_S)
     return problem
 
 
 def problem_of(error: BaseException) -> Problem:
-    """What an error is for a client."""
+    """Return the Problem that a client sees for an error."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error.__cause__, MemoryError):  # the server's memory, not a limit that was set
+    if isinstance(error.__cause__, MemoryError):  # the server is out of memory; no limit was exceeded
         error = error.__cause__
     for kind in type(error).__mro__:
         status = STATUS.get(kind)
@@ -75,16 +75,16 @@ def problem_of(error: BaseException) -> Problem:
             if status == 503:
                 made.headers["Retry-After"] = str(RETRY_AFTER_S)
             return made
-    return Problem(500, "an error of the server; its log says more", type="InternalError")
+    return Problem(500, "internal error; see the log of the server", type="InternalError")
 
 
 def body_of(problem: Problem) -> dict[str, Any]:
-    """The fields of the answer."""
+    """Return the fields of the answer."""
     return {"ok": False, "status": problem.status, "error": problem.message, **problem.fields}
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an error is one that is expected to happen, and not a mistake in the program."""
+    """Return True if an error is an expected one, not a bug in the program."""
     return isinstance(error, (NgramdbError, Problem, MemoryError, RecursionError))
 
 
@@ -93,7 +93,7 @@ def _said(error: BaseException) -> str:
 
 
 def _details(error: BaseException) -> dict[str, Any]:
-    """The type of an error, its place in a statement, and what else a program may act upon."""
+    """Return the type of an error, its place in a statement, and other data for programs."""
     found: dict[str, Any] = {"type": type(error).__name__}
     names = ("text", "start", "stop", "line", "column", "expected", "nearest", "fraction", "elapsed")
     for name in names:
@@ -103,7 +103,7 @@ def _details(error: BaseException) -> dict[str, Any]:
     return found
 
 
-# ---- What one request may take, and what `--setting` changes.
+# ---- Limits of a request, and the settings that change them.
 
 
 MEGABYTE = 1 << 20
@@ -113,17 +113,17 @@ MEGABYTE = 1 << 20
 class Limits:
     """The limits of a service.
 
-    time_limit : seconds that a statement may take; a client may ask for less
-    rows, max_rows : rows of an answer when none are asked for, and the most that may be asked for
-    max_answer : bytes of text in an answer, about; more rows follow on the next page
+    time_limit : time limit of a statement in seconds; a client may request less
+    rows, max_rows : rows of an answer by default, and the maximum that a client may request
+    max_answer : bytes of text in an answer, approximately; further rows follow on the next page
     max_body : bytes of a request's body
     max_batch : n-grams of a batch
     all_bodies : bytes of the bodies of all requests in progress
-    body_timeout : seconds in which a request's body has to arrive
-    head_timeout : seconds in which a request's head has to arrive
-    connections : open connections; if there are more, the one that has been idle longest is closed
-    statements : how many run at a time
-    waiting : how many may wait for them; others are turned away
+    body_timeout : seconds until a request's body must have arrived
+    head_timeout : seconds until a request's head must have arrived
+    connections : open connections; beyond that, the connection that has been idle longest is closed
+    statements : statements that run at the same time
+    waiting : requests that may wait for them; others are rejected
     """
 
     time_limit: float = 1.0
@@ -140,7 +140,7 @@ class Limits:
     waiting: int = 64
 
 
-#: Settings of ngramdb that make sense for all who ask; `timeout` is `time_limit` here.
+#: Settings of ngramdb that may be set for all clients; `timeout` is `time_limit` here.
 OF_THE_DATABASE = ("disabled_rules", "match", "prewarm", "threads")
 NAMES = tuple(one.name for one in fields(Limits))
 
@@ -148,14 +148,14 @@ NAMES = tuple(one.name for one in fields(Limits))
 def settings_of(
     pairs: Iterable[tuple[str, str]], usual: Limits | None = None
 ) -> tuple[Limits, dict[str, str]]:
-    """The limits, and the settings of the database, that `--setting NAME VALUE` gives.
+    """Return the limits, and the settings of the database, given by `--setting NAME VALUE`.
 
-    `usual` has those that are not given.
+    `usual` has the defaults.
 
     Raises
     ------
     InvalidArgument
-        No such setting, or a value that is no number above 0.
+        There is no such setting, or its value is not a number above 0.
     """
     chosen: dict[str, Any] = {}
     others = {}
@@ -173,7 +173,7 @@ def settings_of(
 
 
 def apply_settings(connection: Connection, limits: Limits, others: dict[str, str]) -> None:
-    """Put a connection under the same limits: what runs without a statement's token obeys them, too."""
+    """Apply the limits to a connection as well, for work that does not pass through a statement."""
     connection.settings["timeout"] = limits.time_limit
     for name, text in others.items():
         connection.settings[name] = int(text) if text.isdigit() else text
@@ -186,6 +186,6 @@ def _number(name: str, text: str, kind: type) -> int | float:
     except ValueError:
         value = math.nan
     if not least <= value < 1e12:
-        raise InvalidArgument(f"{name} is a number of at least {least}, not {text!r}")
+        raise InvalidArgument(f"{name} must be a number of at least {least}, not {text!r}")
     number: int | float = value
     return number

@@ -1,4 +1,4 @@
-"""What is answered under each address of a corpus, in a worker's thread: pages of rows with their facts."""
+"""Answers of each address of a corpus, computed in a worker thread: pages of rows with their facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem
 from ngramdb.serve.responses import Page, page_of
 
-#: Matches that are marked in a document.
+#: The maximum number of matches that are marked in a document.
 MOST_MARKS = 1000
 VERSION_COLUMNS = ("version", "created", "documents", "tokens", "current", "kept_as")
 REMOVAL_COLUMNS = ("version", "created", "documents", "tokens", "reason", "restored")
@@ -31,7 +31,7 @@ class Reader:
         self.limits = limits
 
     def page(self, result: Result, limit: int, skipped: int = 0) -> Page:
-        """The rows of a result that are sent."""
+        """Return the rows of a result that are sent."""
         return page_of(result, limit, skipped, self.limits.max_answer)
 
     # ---- questions about a corpus -----------------------------------------------------------------------
@@ -45,7 +45,7 @@ class Reader:
         paging: tuple[int, int],
         work: Interrupt,
     ) -> Page:
-        """One of `QUESTIONS`."""
+        """Answer one of `QUESTIONS`."""
         asked = Asked(given, named.corpus, version, *paging)
         page = self._answered(named, asked, QUESTIONS[name].plan(asked), work)
         if name == "trace":
@@ -71,12 +71,12 @@ class Reader:
     def document(self, named: Named, version: int | None, doc_id: int, given: Given, work: Interrupt) -> Page:
         """Return one document, and the places of a pattern in its text.
 
-        `matches` are pairs of characters, `positions` the tokens that these begin in.
+        `matches` are ranges of characters, `positions` the tokens in which they begin.
 
         Raises
         ------
         Problem
-            404: there is none of that number.
+            404: there is no document with that number.
         """
         connection = named.hosted.connection
         statement = Statement("DOCS", "DOCS").source(named.corpus, version).where(f"doc_id = {doc_id}")
@@ -94,10 +94,10 @@ class Reader:
             page.facts["positions"] = [position for position, _ in known]
         return page
 
-    # ---- what there is ----------------------------------------------------------------------------------
+    # ---- corpora and their properties -------------------------------------------------------------------
 
     def corpora(self, limit: int, offset: int) -> Page:
-        """A row for each corpus; a note names those whose databases cannot be read at the moment."""
+        """Return a row per corpus; a note lists those whose databases cannot be read at the moment."""
         rows = []
         unread = []
         for named in self.library.corpora():
@@ -115,9 +115,9 @@ class Reader:
         return page
 
     def describe(self, named: Named, version: int | None) -> Page:
-        """The properties of a corpus."""
+        """Return the properties of a corpus."""
         result = named.hosted.connection.describe(named.corpus, version)
-        page = page_of(result, sys.maxsize, 0, sys.maxsize)  # as many as there are fields
+        page = page_of(result, sys.maxsize, 0, sys.maxsize)  # all fields
         if version is not None:
             page.version = version
         facts: dict[str, Any] = {str(name): value for name, value in page.rows}
@@ -130,11 +130,11 @@ class Reader:
         return page
 
     def versions(self, named: Named, limit: int, offset: int) -> Page:
-        """The versions that are kept, without who made them and by which statement."""
+        """Return the kept versions, without their authors and statements."""
         return self._chosen(named, "VERSIONS", VERSION_COLUMNS, limit, offset)
 
     def removals(self, named: Named, limit: int, offset: int) -> Page:
-        """What was removed, and why."""
+        """Return the removals, with their reasons."""
         return self._chosen(named, "REMOVALS", REMOVAL_COLUMNS, limit, offset)
 
     def _chosen(self, named: Named, what: str, columns: tuple[str, ...], limit: int, offset: int) -> Page:
@@ -158,7 +158,7 @@ class Reader:
         work: Interrupt,
         corpus: Named | None = None,
     ) -> Page:
-        """Any statement that only reads; `corpus` is the one that is meant without FROM."""
+        """Run any read-only statement; `corpus` is the default corpus of statements without FROM."""
         hosted = self.library.database(database) if corpus is None else corpus.hosted
         own = None if corpus is None else corpus.corpus
         result = hosted.connection.ask(text, values, work=work, corpus=own)
@@ -168,7 +168,7 @@ class Reader:
 
 
 def _row_of(named: Named) -> tuple[str, str, int, str, int, int]:
-    """A corpus among others. Raises StorageError."""
+    """Return the row of a corpus in the list of corpora. Raises StorageError."""
     named.hosted.require()
     snapshot = named.hosted.connection.snapshot
     view = snapshot.view(named.corpus)
@@ -183,7 +183,7 @@ def _row_of(named: Named) -> tuple[str, str, int, str, int, int]:
 
 
 def _tell(page: Page, named: Named, version: int | None, statement: Statement) -> None:
-    """What was asked, and of which version."""
+    """Set the corpus, the statement and the version of a page."""
     page.facts = {"corpus": named.name, "statement": statement.shown}
     if version is not None:
         page.version = version
@@ -191,7 +191,7 @@ def _tell(page: Page, named: Named, version: int | None, statement: Statement) -
 
 @contextmanager
 def _in_own_words() -> Iterator[None]:
-    """Errors without their place in a statement that no user wrote."""
+    """Remove the place of an error in a generated statement, which no user has written."""
     try:
         yield
     except QueryError as error:

@@ -1,4 +1,4 @@
-"""Parameters of requests: what a question takes, and their values from a query string or a JSON object."""
+"""Parameters of requests: their values from a query string or a JSON object, checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ngramdb.serve.problem_details import Problem
 
 
 def given(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> Given:
-    """The values, checked. Raises Problem for one that makes no sense, or has no place here."""
+    """Return the values, checked. Raises Problem for an invalid value or an unknown parameter."""
     known = {one.name: one for one in parameters}
     for name in values:
         if name not in known:
@@ -32,7 +32,7 @@ def given(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> Given:
 
 
 def once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Values by their names. Raises Problem for a name that has two: which one is meant nobody knows."""
+    """Return values by name. Raises Problem for a name that is given twice, which is ambiguous."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:
@@ -62,7 +62,7 @@ def _value(one: Parameter, value: Any) -> Any:
 
 def _text(one: Parameter, value: Any) -> str:
     if not isinstance(value, str):
-        raise _wrong(one, "a text", value)
+        raise _wrong(one, "a string", value)
     return value
 
 
@@ -116,20 +116,20 @@ def _ids(one: Parameter, value: Any) -> list[int]:
 
 
 def _wrong(one: Parameter, wanted: str, value: Any) -> Problem:
-    return Problem(400, f"{one.name} is {wanted}, not {shortened(repr(value))}", parameter=one.name)
+    return Problem(400, f"{one.name} must be {wanted}, not {shortened(repr(value))}", parameter=one.name)
 
 
 def shortened(text: str) -> str:
-    """A stranger's text as a message shows it."""
+    """Return a client's text, cut to a length that fits in a message."""
     return text if len(text) <= 100 else text[:99] + "…"
 
 
 def json_object(body: bytes | bytearray) -> dict[str, Any]:
-    """The JSON object that a body is. Raises Problem."""
+    """Parse the JSON object in a body. Raises Problem."""
     try:
         value = json.loads(body, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise Problem(400, f"the body is no JSON: {shortened(str(error))}") from None
+        raise Problem(400, f"invalid JSON in the request body: {shortened(str(error))}") from None
     if not isinstance(value, dict):
-        raise Problem(400, "the body is a JSON object")
+        raise Problem(400, "the request body must be a JSON object")
     return value

@@ -19,26 +19,26 @@ from ngramdb.errors import TimeoutExceeded
 from ngramdb.serve.addresses import FORMATS
 
 Row = tuple[Any, ...]
-#: The names of columns' types, and texts of numbers that JSON has no form for: as the client reads them.
+#: Names of column types, and the strings for numbers that JSON cannot represent, as the client reads them.
 TYPES = {kind: name for name, kind in wire.TYPES.items()}
 NOT_FINITE = {number: text for text, number in wire.NOT_FINITE.items()}
 
 
-#: Stands in JSON text for an array of integers until that is written, ten times as fast as a list would be.
-#: Nobody can guess it, so it is in no value.
+#: A placeholder in JSON text for an array of integers, which is written ten times as fast as a list.
+#: It cannot be guessed, so that no value contains it.
 _ARRAY = secrets.token_hex(16)
 _INTEGERS = (np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.uint64))
 
-#: Bytes of a header that proxies let pass, where half of theirs are taken (nginx: 4 or 8 kB), and its notes.
+#: Bytes of notes in a header, half of what proxies accept (nginx: 4 or 8 kB), and the number of notes.
 MAX_NOTED, MOST_NOTED = 2000, 8
 
 
 @dataclass
 class Page:
-    """The rows of an answer that are sent, and what is said beside them.
+    """The rows of an answer that are sent, and the facts beside them.
 
-    truncated : there are more rows than were asked for
-    late : the time was over before all were found; `rows` are the first ones
+    truncated : there are further rows
+    late : the time limit was exceeded before all rows were computed; `rows` are the first ones
     """
 
     columns: tuple[str, ...]
@@ -55,7 +55,7 @@ class Page:
     arrow_types: tuple[Any, ...] = ()
 
     def result(self) -> Result:
-        """The rows as a result, for what writes results."""
+        """Return the rows as a result, for functions that write results."""
         n_rows = len(self.rows)
         result = Result(self.columns, [self.rows], types=self.types, n_rows=n_rows, exact=self.exact)
         result.arrow_types = self.arrow_types
@@ -65,12 +65,12 @@ class Page:
 def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
     """Read `limit` rows after the first `offset` ones.
 
-    Where the time is over amid them, those that were made are the page: the first ones of the answer.
+    If the time limit is exceeded after the first row, the page has the rows that were computed until then.
 
     Raises
     ------
     TimeoutExceeded
-        The time was over before the first row.
+        The time limit was exceeded before the first row.
     """
     rows: list[Row] = []
     truncated, late, size, left = False, None, 0, offset
@@ -109,14 +109,14 @@ def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
 
 
 def _size(value: Any) -> int:
-    """About how many bytes a row takes."""
+    """Estimate the bytes of a row."""
     if isinstance(value, (list, tuple)):
         return sum([len(one) if isinstance(one, str) else _size(one) for one in value])
     return len(value) if isinstance(value, str) else 8
 
 
 def as_json(page: Page) -> bytes:
-    """One object: facts, columns, their types, rows (an object each), summary."""
+    """Return a JSON object: facts, columns, their types, rows (each an object), summary."""
     types = [None if one is None else TYPES.get(one) for one in page.types]
     head = json_of({**page.facts, "version": page.version, "columns": page.columns, "types": types})
     rest = {
@@ -156,7 +156,7 @@ assert WRITERS.keys() == FORMATS.keys()
 
 
 def json_of(value: Any) -> bytes:
-    """A value as JSON, in which every character of a stranger's text is harmless."""
+    """Serialize a value as JSON; everything outside ASCII is escaped."""
     arrays: list[Any] = []
 
     def plain(item: Any) -> Any:
@@ -167,7 +167,7 @@ def json_of(value: Any) -> bytes:
 
     try:
         text = json.dumps(value, default=plain, allow_nan=False)
-    except ValueError:  # infinity or NaN; looking for them in every value takes longer than the rest
+    except ValueError:  # infinity or NaN; checking every value for them would take longer than the rest
         arrays.clear()
         text = json.dumps(row_formats.finite(value), default=plain)
     parts = text.split(f'"{_ARRAY}"') if arrays else [text]
@@ -176,7 +176,7 @@ def json_of(value: Any) -> bytes:
 
 
 def noted(notes: Sequence[str]) -> dict[str, str]:
-    """The header that has the notes on an answer, a list as JSON. Those that are too long for it are cut."""
+    """Return the header with the notes on an answer, a JSON list. Notes that are too long are cut."""
     if not notes:
         return {}
     cut = (
@@ -187,10 +187,10 @@ def noted(notes: Sequence[str]) -> dict[str, str]:
 
 
 def _spelled(value: Any) -> Any:
-    """The value with texts for infinite numbers, and for what is no number."""
+    """Return the value with strings in place of infinite numbers and NaN."""
     return row_formats.finite(value, lambda number: NOT_FINITE.get(number, "NaN"))
 
 
 def _plain(value: Any) -> Any:
-    """Scalars and arrays of numpy, and tuples of ours, as JSON has them."""
+    """Convert scalars and arrays of numpy, and other objects, to JSON values."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,4 +1,4 @@
-"""What is at each address: which part of the service answers, and the form and headers of its answer."""
+"""The routes: the handler of each address, and the form and headers of its answer."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ else:
     verbs = lazy_module("ngramdb.serve.verbs")
 
 _AT_VERSION = re.compile(r"\bAT\s+VERSION\b", re.IGNORECASE)
-#: What caches may do with an answer.
+#: Values of Cache-Control.
 FOR_EVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 NEVER = "no-store"
-#: Suggests how a statement may go on: its text, the cursor, and the corpus that is meant without FROM.
+#: Suggests continuations of a statement: its text, the cursor, and the default corpus without FROM.
 Completes = Callable[[Connection, str, int, "str | None"], list[dict[str, Any]]]
-#: The longest body, in bytes, that is parsed on the event loop.
+#: The maximum length in bytes of a body that is parsed on the event loop.
 SHORT_BODY = 16 * 1024
 Value = TypeVar("Value")
 COMPLETION = (
-    Parameter("q", "text", "what has been typed", ""),
-    Parameter("cursor", "integer", "after how many characters; at the end without it"),
-    Parameter("corpus", "text", "the corpus that is meant where none is named"),
+    Parameter("q", "text", "the text typed so far", ""),
+    Parameter("cursor", "integer", "the cursor, in characters; at the end by default"),
+    Parameter("corpus", "text", "the corpus of a statement without FROM"),
     Parameter("db", "text", "the database"),
 )
 
 
 @dataclass
 class Asking:
-    """A request, with what is known of it."""
+    """A request, its parsed address and body, and headers of its answer."""
 
     request: Request
     address: Address
@@ -76,7 +76,7 @@ class Asking:
 
     @property
     def is_post(self) -> bool:
-        """Whether it was sent by POST."""
+        """True if the request was sent by POST."""
         return bool(self.request.method == "POST")
 
 
@@ -84,7 +84,7 @@ Handler = Callable[[Asking], Awaitable[Response]]
 
 
 class Routes:
-    """Answers requests of those who may ask."""
+    """Answers requests that passed access control."""
 
     def __init__(
         self, library: Library, limits: Limits, workers: Workers, base: str, completes: Completes | None
@@ -109,7 +109,7 @@ class Routes:
         }
 
     def warm(self) -> None:
-        """Suggest something once, which reads the grammar."""
+        """Request one suggestion, which loads the grammar."""
         if self._completes is not None:
             with contextlib.suppress(errors.NgramdbError):
                 self._completes(self.library.database(None).connection, 'COUNT "', 7, None)
@@ -121,11 +121,11 @@ class Routes:
     # ---- addresses --------------------------------------------------------------------------------------
 
     async def answered(self, asking: Asking) -> Response:
-        """The answer to a request. Raises Problem, and what the database raises."""
+        """Return the answer to a request. Raises Problem, and errors of the database."""
         handler = self._handler_of(asking.address.parts)
         try:
             return await handler(asking)
-        except errors.DatabaseGone:  # since it was looked for
+        except errors.DatabaseGone:  # it has disappeared since it was looked up
             self.library.look_again()
             return await handler(asking)
 
@@ -150,9 +150,7 @@ class Routes:
         question = QUESTIONS.get(rest[0]) if len(rest) == 1 else None
         if question is None:
             known = ", ".join(sorted([*QUESTIONS, "versions", "removals"]))
-            raise Problem(
-                404, f"nothing is at this address; below a corpus there are {known}", type="NotFound"
-            )
+            raise Problem(404, f"no such address; below a corpus there are {known}", type="NotFound")
         return await self._table(
             asking,
             named,
@@ -165,16 +163,16 @@ class Routes:
         )
 
     def _named(self, name: Any) -> Named:
-        """A corpus by its name. Raises Problem."""
+        """Return a corpus by its name. Raises Problem."""
         if name is not None and not isinstance(name, str):
-            raise Problem(400, "a corpus is named by a text")
+            raise Problem(400, "corpus must be a string")
         try:
             return self.library.corpus(name)
         except errors.BindError as error:
             raise Problem(404, error.message, type="NotFound") from None
 
     def _numbered(self, address: Address, named: Named) -> Address:
-        """The address with the number of the version that it names. Raises Problem."""
+        """Return the address with the number of the version that it names. Raises Problem."""
         if address.version_name is None:
             return address
         try:
@@ -186,7 +184,7 @@ class Routes:
     async def _document(self, asking: Asking, named: Named, number: str) -> Response:
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise Problem(
-                404, f"a document's number is a whole one, not {shortened(number)!r}", type="NotFound"
+                404, f"a document's number must be an integer, not {shortened(number)!r}", type="NotFound"
             )
         version = asking.address.version
         return await self._table(
@@ -214,7 +212,7 @@ class Routes:
         got = await self._parsed(asking, lambda: given(COMPLETION, self._values(asking)))
         completes, text = self._completes, got["q"]
         if completes is None:
-            raise Problem(404, "nothing is suggested here", type="NotFound")
+            raise Problem(404, "suggestions are not available on this server", type="NotFound")
         cursor = len(text) if got["cursor"] is None else min(got["cursor"], len(text))
         connection = self.library.database(got.text("db")).connection
         if got.text("corpus"):
@@ -250,7 +248,7 @@ class Routes:
 
     async def _completions(self, asking: Asking) -> Response:
         if not asking.is_post:
-            raise Problem(405, "completions are asked for by POST")
+            raise Problem(405, "use POST for completions")
 
         def answer(work: Interrupt) -> Response:
             _refuse_in_address(asking)
@@ -273,16 +271,16 @@ class Routes:
 
     async def _batch(self, asking: Asking, named: Named | None = None) -> Response:
         if not asking.is_post:
-            raise Problem(405, "a batch is sent by POST")
+            raise Problem(405, "use POST for a batch")
         kind = asking.address.format or ("arrow" if batch.is_arrow(asking.body) else "json")
         if kind not in ("json", "arrow"):
-            raise Problem(400, "a batch is answered as .json or .arrow")
+            raise Problem(400, "unsupported format for a batch; use .json or .arrow")
 
         def answer(work: Interrupt) -> tuple[bytes, int, list[str]]:
             fields = batch.fields_of(asking.body, _in_address(asking))
             name = fields.pop("corpus", None)
             if named is not None and name not in (None, named.name):
-                raise Problem(400, f"this is the address of {named.name}; the body has another corpus")
+                raise Problem(400, f"this address is for {named.name}, but the body names another corpus")
             asked = self._named(name) if named is None else named
             return batch.answered(asked, asking.address.version, fields, kind == "arrow", self.limits, work)
 
@@ -291,11 +289,11 @@ class Routes:
         return Response(body, headers=headers, media_type=FORMATS[kind])
 
     async def _verb(self, asking: Asking, named: Named, verb: str) -> Response:
-        """A verb of Python's `Corpus`."""
+        """Run a verb of Python's `Corpus`."""
         if verb not in wire.VERBS and verb not in wire.PROPERTIES:
-            raise Problem(404, f"no verb {shortened(verb)!r} is answered here", type="NotFound")
+            raise Problem(404, f"no such verb: {shortened(verb)!r}", type="NotFound")
         if not asking.is_post:
-            raise Problem(405, "a verb is asked by POST, with its arguments")
+            raise Problem(405, "use POST with the arguments of the verb")
         _refuse_in_address(asking)
         fields = await self._parsed(asking, lambda: json_object(asking.body))
         if unknown := fields.keys() - set(verbs.FIELDS):
@@ -323,14 +321,12 @@ class Routes:
         return await self._run(asking, parsed)
 
     async def _query(self, asking: Asking) -> Response:
-        """A statement: `q`, its values by their names, and what is about the answer with `_` in front."""
+        """Run a statement: `q`, its parameters by name, and options of the answer with a leading `_`."""
         got, params = await self._parsed(asking, lambda: self._of_statement(asking))
         limit, offset, seconds = self._paging(got)
         corpus = self._named(got["corpus"]) if got.text("corpus") else None
         if corpus and got.text("db") and self.library.database(got["db"]) is not corpus.hosted:
-            raise Problem(
-                400, f"the corpus {corpus.name} is not in the database {got['db']}", parameter="corpus"
-            )
+            raise Problem(400, f"corpus {corpus.name} is not in database {got['db']}", parameter="corpus")
 
         def answer(work: Interrupt) -> Response:
             page = self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work, corpus)
@@ -344,15 +340,17 @@ class Routes:
         return await self._workers.run(answer, seconds, asking.request.receive)
 
     def _of_statement(self, asking: Asking) -> tuple[Given, Any]:
-        """Return the parameters of a request to `/query`, and the statement's own. Raises Problem."""
+        """Return the parameters of a request to `/query`, and those of the statement. Raises Problem."""
         values = self._values(asking)
         if asking.is_post:
             own = {name: values.get(name) for name in ("q", "db", "corpus", "limit", "offset", "timeout")}
             params = values.get("params")
             if values.keys() - own.keys() - {"params"}:
-                raise Problem(400, "the body has q, params, db, corpus, limit, offset and timeout")
+                raise Problem(
+                    400, "unknown field; the body may have q, params, db, corpus, limit, offset and timeout"
+                )
             if params is not None and not isinstance(params, (list, dict)):
-                raise Problem(400, "params are a list or an object")
+                raise Problem(400, "params must be a list or an object")
         else:
             own = {"q": values.pop("q", None)}
             own |= {one.name: values.pop(f"_{one.name}", None) for one in OF_STATEMENTS}
@@ -363,17 +361,17 @@ class Routes:
         )
         got = given(wanted, own)
         if not got.text("q"):
-            raise Problem(400, "the statement is missing: q=…")
+            raise Problem(400, "missing statement: q=…")
         return got, params
 
     # ---- tables -----------------------------------------------------------------------------------------
 
     def _values(self, asking: Asking) -> dict[str, Any]:
-        """The parameters of a request: those of its address, and those of a JSON body. Raises Problem."""
+        """Return the parameters of a request, from its address and a JSON body. Raises Problem."""
         given_ones: list[tuple[str, Any]] = [*_in_address(asking)]
         if asking.body:
             if not asking.is_post:
-                raise Problem(400, "a body is for POST")
+                raise Problem(400, "a body needs POST")
             given_ones += json_object(asking.body).items()
         return once(given_ones)
 
@@ -383,7 +381,7 @@ class Routes:
         seconds = limits.time_limit
         if got["timeout"] is not None:
             if got["timeout"] <= 0:
-                raise Problem(400, "timeout is a number of seconds above 0")
+                raise Problem(400, "timeout must be a number of seconds above 0")
             seconds = min(seconds, got["timeout"])
         return limit, got["offset"] or 0, seconds
 
@@ -416,7 +414,7 @@ class Routes:
         return await self._workers.run(answer, seconds, asking.request.receive)
 
     def _etag(self, asking: Asking, named: Named) -> str:
-        """What changes with the version, and with the answer's form."""
+        """Return a tag that depends on the version, and on the form of the answer."""
         snapshot = named.hosted.connection.snapshot
         version = asking.address.version
         of = (snapshot.version if version is None else version, _created(named.hosted.connection, version))
@@ -431,10 +429,10 @@ class Routes:
         caching: str,
         more: Mapping[str, Any],
     ) -> Response:
-        """A page in the form that was asked for; `more` is what the next one is asked with, too."""
+        """Return a page in the requested form; `more` are further parameters of the next page."""
         kind = asking.address.format or "json"
         headers = {**asking.headers, "cache-control": caching}
-        if asking.address.format is None:  # the page has the same address
+        if asking.address.format is None:  # the web page has the same address
             headers["vary"] = "Accept"
         following = self._following(asking, page, next_offset, offset_name, more)
         if following is not None:
@@ -456,11 +454,11 @@ class Routes:
     def _following(
         self, asking: Asking, page: Page, offset: int, name: str, more: Mapping[str, Any]
     ) -> str | None:
-        """The address of the next page; None where there is none, or where the request was no address."""
+        """Return the address of the next page; None if it is the last one or cannot be an address."""
         if not page.truncated or page.late is not None or asking.is_post or not page.rows:
             return None
         query = dict(_in_address(asking))
-        # A page that is full by its bytes ends before `limit` rows.
+        # A page that reaches its limit in bytes ends before `limit` rows.
         limit_name = LIMIT.name if name == OFFSET.name else f"_{LIMIT.name}"
         asked = (
             self.limits.rows if limit_name not in query else min(int(query[limit_name]), self.limits.max_rows)
@@ -485,36 +483,36 @@ def _tag(*what: object) -> str:
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A value as JSON."""
+    """Return a value as a JSON response."""
     return Response(json_of(value) + b"\n", status, headers, media_type="application/json")
 
 
 def _check_same(page: Page, got: Given, statement: str) -> None:
-    """Whether a page is of the rows that the pages before it were of. Raises Problem."""
+    """Raise Problem unless a page continues the rows of the previous pages."""
     version, seed = got[PAGED_VERSION.name], got[PAGED_SEED.name]
     if version not in (None, page.version) and not _AT_VERSION.search(statement):
         raise Problem(
             409,
-            f"version {page.version} was committed while rows of version {version} were read; ask again, or "
-            f"FROM … AT VERSION {version}",
+            f"version {page.version} was committed while version {version} was being read; start again, or "
+            f"use FROM … AT VERSION {version}",
         )
     if seed not in (None, page.summary.get("seed")):
-        raise Problem(409, f"without a seed each page of rows is drawn anew; SEED {seed} gives those before")
+        raise Problem(409, f"each page without a seed is a new sample; SEED {seed} continues this one")
 
 
 def _in_address(asking: Asking) -> list[tuple[str, str]]:
-    """The parameters of a request's address. Raises Problem."""
+    """Return the parameters of a request's address. Raises Problem."""
     return parameters_of(asking.request.scope.get("query_string", b""))
 
 
 def _refuse_in_address(asking: Asking) -> None:
-    """Raise Problem where there are parameters in an address whose parameters stand in the body."""
+    """Raise Problem if the address has parameters, for requests whose parameters belong in the body."""
     for name, _ in _in_address(asking):
-        raise Problem(400, f"parameters stand in the body here, and {shortened(name)!r} in the address")
+        raise Problem(400, f"parameters belong in the body, but {shortened(name)!r} is in the address")
 
 
 async def _as_openai(answering: Awaitable[Response]) -> Response:
-    """An answer, or its error in the form of OpenAI's service."""
+    """Return the answer, or its error in the form of OpenAI's service."""
     try:
         return await answering
     except (Problem, errors.NgramdbError) as error:

@@ -1,4 +1,4 @@
-"""Work that is asked for: a few pieces at a time, each with its time, stopped when nobody waits for it."""
+"""Threads that run statements: a few at a time, each with a time limit, stopped if the client disconnects."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from ngramdb.serve.problem_details import Gone, Limits, busy
 
 Value = TypeVar("Value")
 
-#: Work that is done sooner is not watched for clients that hang up, which costs a tenth of a count.
+#: Seconds before a client is watched for disconnecting; watching costs a tenth of the time of a count.
 SOON_S = 0.02
 
 
 class Workers:
-    """Threads for statements, and the tokens of those that run."""
+    """Threads for statements, and the interrupts of those that run."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._pool = ThreadPoolExecutor(limits.statements, thread_name_prefix="statement")
         self._n_asked = 0
         self._running: set[Interrupt] = set()
-        #: Set when what every statement needs once has been read; until then their time does not begin.
+        #: Set once the data that every statement needs have been loaded; until then no time limit runs.
         self.ready = threading.Event()
         self.ready.set()
 
     async def run(self, work: Callable[[Interrupt], Value], seconds: float, receive: Receive) -> Value:
-        """Do a piece of work in a thread.
+        """Run `work` in a thread.
 
         Raises
         ------
         Problem
-            503: too much is waiting already.
+            503: too many requests are waiting.
         Gone
-            The client has hung up, and the work was stopped.
+            The client has disconnected, and the work was stopped.
         """
         if self._n_asked >= self._limits.statements + self._limits.waiting:
-            raise busy("too many statements are running; ask again in a moment")
+            raise busy("too many statements are running; retry in a moment")
         token = Interrupt(None, seconds)
         self._n_asked += 1
         self._running.add(token)
@@ -71,7 +71,7 @@ class Workers:
         return work(token)
 
     def interrupt(self) -> None:
-        """Stop everything that runs."""
+        """Stop all running statements."""
         for token in tuple(self._running):
             token.set()
 
@@ -82,7 +82,7 @@ class Workers:
 
 
 class _Watch:
-    """Stops work when its client hangs up."""
+    """Stop work when its client disconnects."""
 
     def __init__(self, token: Interrupt, receive: Receive) -> None:
         self._token = token
@@ -91,11 +91,11 @@ class _Watch:
         self.has_left = False
 
     def begin(self) -> None:
-        """Watch from now on."""
+        """Begin watching."""
         self._task = asyncio.ensure_future(self._wait())
 
     def end(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._task is not None:
             self._task.cancel()
 
@@ -106,12 +106,12 @@ class _Watch:
         self._token.set()
 
 
-# ---- One request to an application in this process: `--get`, and tests.
+# ---- requests to an application in this process, for `--get` and tests
 
 
 @dataclass
 class Answered:
-    """The answer: `headers` by their names in small letters."""
+    """The answer; `headers` has lower-case names."""
 
     status: int
     headers: dict[str, str]
@@ -125,7 +125,7 @@ async def answered(
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Answered:
-    """Ask the application for `target`, a path with its query string."""
+    """Send a request to the application for `target`, a path with a query string."""
     path, _, query = target.partition("?")
     scope: dict[str, Any] = {
         "type": "http",
@@ -168,5 +168,5 @@ def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Answered:
-    """The same outside of an event loop."""
+    """Send a request from outside an event loop."""
     return asyncio.run(answered(app, target, method, headers, body))

@@ -1,4 +1,4 @@
-"""The server: a socket, uvicorn, and their end."""
+"""The server: sockets and uvicorn."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ngramdb.serve.problem_details import Limits
 if TYPE_CHECKING:
     from ngramdb.serve.app import Service
 
-#: Seconds that answers may take to reach their clients after the last statement was stopped.
+#: Seconds for sending answers after the last statement was stopped.
 GRACE_S = 2.0
-#: Seconds that a connection is kept without a request: more than proxies in front keep theirs, which would
-#: otherwise send requests into one that is being closed.
+#: Seconds that an idle connection is kept. This is longer than proxies keep theirs; otherwise they would
+#: send requests into connections that are being closed.
 KEEP_ALIVE_S = 75
-#: The longest head of a request, in bytes.
+#: The maximum length of a request's head, in bytes.
 MAX_HEAD = 64 * 1024
-#: Connections that may wait to be accepted.
+#: The number of connections that may wait to be accepted.
 BACKLOG = 1024
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where to listen: a host and a port (0 for any that is free), or the path of a Unix socket."""
+    """An address to listen on: a host and a port (0 for any free port), or the path of a Unix socket."""
 
     host: str = "127.0.0.1"
     port: int = 8765
@@ -42,7 +42,7 @@ class Place:
 
 @contextlib.contextmanager
 def listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
-    """A socket that listens, and its address for people. Raises ExecutionError."""
+    """Open a listening socket; yields it and its address as text. Raises ExecutionError."""
     if place.uds is not None:
         with _unix_socket(place.uds) as made:
             yield made, f"unix:{place.uds}"
@@ -56,7 +56,7 @@ def listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ExecutionError(
-                f"cannot listen on {place.host}, port {place.port}: {reason}; --port 0 takes one that is free"
+                f"cannot listen on {place.host}, port {place.port}: {reason}; --port 0 chooses a free port"
             ) from error
         host = f"[{place.host}]" if family == socket.AF_INET6 else place.host
         yield made, f"http://{host}:{made.getsockname()[1]}"
@@ -64,20 +64,20 @@ def listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
 
 @contextlib.contextmanager
 def _unix_socket(path: str) -> Iterator[socket.socket]:
-    """A socket that only this user may ask; one that a server has left behind is replaced."""
+    """Open a socket that only this user can connect to; one that a stopped server left behind is replaced."""
     if os.path.lexists(path):
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise InvalidArgument(f"{path} exists, and is no socket")
+            raise InvalidArgument(f"{path} exists and is not a socket")
         with socket.socket(socket.AF_UNIX) as probe:
             if probe.connect_ex(path) == 0:
-                raise ExecutionError(f"{path}: another server listens there")
+                raise ExecutionError(f"{path}: another server is listening on it")
         os.unlink(path)
     with socket.socket(socket.AF_UNIX) as made:
         before = os.umask(0o177)
         try:
             made.bind(path)
         except OSError as error:
-            raise ExecutionError(f"cannot listen at {path}: {error.strerror or error}") from error
+            raise ExecutionError(f"cannot listen on {path}: {error.strerror or error}") from error
         finally:
             os.umask(before)
         made.listen(BACKLOG)
@@ -90,7 +90,7 @@ def _unix_socket(path: str) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _ended_by_signals(server: Any) -> Iterator[None]:
-    """SIGTERM and SIGINT end the server; the second one ends it at once."""
+    """Shut the server down at SIGTERM or SIGINT; at the second signal, at once."""
     signals = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.signal(number, server.handle_exit) for number in signals}
     try:
@@ -101,15 +101,15 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
 
 
 def connection_class(limits: Limits) -> type[asyncio.Protocol]:
-    """Return uvicorn's connection class, extended by a deadline for heads and a bound on connections.
+    """Return uvicorn's connection class, extended by a deadline for heads and a limit on connections.
 
     uvicorn has neither: it stops the timer of an idle connection at the first byte, and accepts connections
-    until the process has no file descriptors left.
+    until the process runs out of file descriptors.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     most = min(limits.connections, _file_limit() // 2)
-    #: Connections without a request in progress, the one that has been idle longest first.
+    #: Connections without a request in progress; the first one has been idle longest.
     idle: dict[Any, None] = {}
 
     class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -139,7 +139,7 @@ def connection_class(limits: Limits) -> type[asyncio.Protocol]:
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if self.cycle.response_complete:  # and no pipelined request has followed
+            if self.cycle.response_complete:  # no pipelined request follows
                 idle[self] = None
                 if self.timeout_keep_alive_task is None:
                     self._look_again()
@@ -173,7 +173,7 @@ def connection_class(limits: Limits) -> type[asyncio.Protocol]:
 
 
 def _file_limit() -> int:
-    """Return how many files and connections this process may have open."""
+    """Return the maximum number of open files and connections of this process."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource
@@ -183,9 +183,9 @@ def _file_limit() -> int:
 
 
 def serve(service: Service, listener: socket.socket, started: Callable[[], None]) -> None:
-    """Answer requests until SIGTERM or SIGINT; `started` is called when the first one may come.
+    """Answer requests until SIGTERM or SIGINT; `started` is called once the server accepts requests.
 
-    Statements that run then have their time, and are stopped after it.
+    Running statements are then allowed their time limit, and stopped after it.
     """
     import uvicorn
 
@@ -204,7 +204,7 @@ def serve(service: Service, listener: socket.socket, started: Callable[[], None]
         h11_max_incomplete_event_size=MAX_HEAD,
     )
     server = uvicorn.Server(config)
-    # Its own way raises the signal again when it has ended, and the process would end before what is below.
+    # uvicorn's method raises the signal again at its end, which would skip the cleanup below.
     server.capture_signals = lambda: _ended_by_signals(server)  # type: ignore[method-assign]
 
     def begin() -> None:

@@ -1,4 +1,4 @@
-"""The files of the page: everything in the folder `static`, and nothing else."""
+"""The files of the page: exactly those in the folder `static`."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ngramdb.serve.problem_details import Problem
 
 FOLDER = Path(__file__).parent / "static"
 PAGE = "index.html"
-#: What the page's first line says of where it stands, so that its own links work below a base.
+#: The placeholder in the page for the base path, so that its links work.
 BASE = "{{base}}"
 
 
 @lru_cache(maxsize=1)
 def _files() -> dict[str, Path]:
-    """Every file by its path below the folder; addresses are looked up in it, and never made paths of."""
+    """Return every file by its path below the folder. Addresses are only keys of it, never used as paths."""
     return {str(path.relative_to(FOLDER)): path for path in sorted(FOLDER.rglob("*")) if path.is_file()}
 
 
 @lru_cache(maxsize=64)
 def _contents(path: Path, changed_ns: int) -> tuple[bytes, bytes, str]:
-    """A file as it is, compressed, and its tag; `changed_ns` tells a file from what it was before."""
+    """Return a file's content, compressed content and tag; `changed_ns` is part of the cache's key."""
     plain = path.read_bytes()
     return plain, gzip.compress(plain, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:20]}"'
 
 
 def static_file(address: Address, headers: Mapping[str, str]) -> Response:
-    """A file by its address, compressed for those who can read it so. Raises Problem where there is none."""
+    """Return a file by its address, compressed if the client accepts it. Raises Problem if it is missing."""
     name = "/".join(address.parts[1:]) + ("" if address.format is None else f".{address.format}")
     path = _files().get(name)
     if path is None:
-        raise Problem(404, "there is no such file", type="NotFound")
+        raise Problem(404, "no such file", type="NotFound")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     plain, small, tag = _contents(path, path.stat().st_mtime_ns)
     said = {"cache-control": "no-cache", "etag": tag, "vary": "Accept-Encoding"}
@@ -50,7 +50,7 @@ def static_file(address: Address, headers: Mapping[str, str]) -> Response:
 
 
 def page_file(base: str) -> Response | None:
-    """The page, which is the same at all addresses; None where it is not installed."""
+    """Return the page, which is the same at all addresses, or None if it is not installed."""
     path = _files().get(PAGE)
     if path is None:
         return None

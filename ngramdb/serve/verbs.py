@@ -1,7 +1,7 @@
-"""`POST /CORPUS/verbs/VERB`: the verbs of a corpus, for `ngramdb.connect("http://…")` and programs like it.
+"""`POST /CORPUS/verbs/VERB`: the verbs of a corpus, for `ngramdb.connect("http://…")` and similar programs.
 
-The body has the verb's `arguments` by their names, as `ngramdb.api.wire` writes them; `where`, the conditions
-of the part that is asked, each with its parameters; and `limit` and `offset` of the rows that are sent.
+The body has the verb's `arguments` by name, as `ngramdb.api.wire` writes them; `where`, the conditions
+that select documents, each with its parameters; and `limit` and `offset` of the rows to send.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ngramdb.serve.problem_details import Limits, Problem
 from ngramdb.serve.request_parameters import given, shortened
 from ngramdb.serve.responses import as_json, json_of, page_of
 
-#: Conditions within conditions: no program needs many, and each costs a corpus.
+#: The maximum number of nested conditions: no program needs more, and each one costs a view of the corpus.
 MOST_CONDITIONS = 8
 PAGING = (Parameter("limit", "integer", ""), Parameter("offset", "integer", "", 0))
 FIELDS = ("arguments", "where", "limit", "offset", "timeout")
@@ -58,7 +58,7 @@ def _is_document(value: Any) -> bool:
     return isinstance(value, (str, dict)) or _is_ids(value) or _is_pair(value)
 
 
-#: What arguments may be, by the words of their types. A stranger's value goes no further than this otherwise.
+#: Predicates by type name. Values that a client sends are only passed on if one accepts them.
 KINDS: dict[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
@@ -79,31 +79,31 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "ParameterValues": lambda value: value is None or isinstance(value, (list, tuple, dict)),
     "Progress": lambda value: False,
 }
-#: The same words as messages have them, where they are no types of Python.
+#: Descriptions of types in messages, other than those that are names in Python.
 SAID = {
     "None": "null",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
-    "str": "a text",
+    "str": "a string",
     "bool": "true or false",
     "Literal['sentence']": "'sentence'",
-    "Sequence[str]": "a list of texts",
-    "tuple[int, int]": "a pair of whole numbers",
-    "Ngram": "text or token ids",
+    "Sequence[str]": "a list of strings",
+    "tuple[int, int]": "a pair of integers",
+    "Ngram": "a string or token ids",
     "Ids": "token ids",
     "Pattern": "a pattern",
     "Corpus": "a corpus",
-    "Ngrams": "a list of n-grams (texts or token ids)",
-    "Sequence[Ngram]": "a list of n-grams (texts or token ids)",
+    "Ngrams": "a list of n-grams (strings or token ids)",
+    "Sequence[Ngram]": "a list of n-grams (strings or token ids)",
     "Documents": "a list of documents",
-    "ModelLike": "a model as after USING",
-    "ParameterValues": "a list, or an object by names",
+    "ModelLike": "a model as written after USING",
+    "ParameterValues": "a list, or an object with names",
 }
 
 
 @lru_cache
 def arguments_of(verb: str) -> Mapping[str, tuple[str, ...]]:
-    """The names of a verb's arguments with the words of their types, of which `KINDS` knows all."""
+    """Return the names of a verb's arguments with the names of their types, all of them keys of `KINDS`."""
     parameters = inspect.signature(getattr(Corpus, verb)).parameters.values()
     return {one.name: tuple(str(one.annotation).split(" | ")) for one in parameters if one.name != "self"}
 
@@ -111,7 +111,7 @@ def arguments_of(verb: str) -> Mapping[str, tuple[str, ...]]:
 def answered(
     named: Named, verb: str, fields: Mapping[str, Any], limits: Limits, work: Interrupt
 ) -> tuple[bytes, int]:
-    """The answer as JSON, and its version. Raises Problem, and what the verb raises."""
+    """Return the answer as JSON, and its version. Raises Problem, and the verb's errors."""
     corpus = named.hosted.connection.corpus(named.corpus)
     told: list[tuple[str, str]] = []
     with work, python_warnings.collected(told):
@@ -131,7 +131,7 @@ def answered(
         body = json_of({**facts, "value": wire.sent(found)}) + b"\n"
     if len(body) > limits.max_body:
         raise ResourceError(
-            f"the answer has {len(body):,} bytes; this service sends {limits.max_body:,} at most"
+            f"the answer has {len(body):,} bytes; this service sends at most {limits.max_body:,}"
         )
     return body, version
 
@@ -140,7 +140,7 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
     if verb in wire.PROPERTIES:
         return getattr(corpus, verb)
     if not isinstance(arguments, dict):
-        raise Problem(400, "arguments are an object, by their names")
+        raise Problem(400, "arguments must be an object with the names of arguments")
     known = arguments_of(verb)
     values = {}
     for name, value in arguments.items():
@@ -148,7 +148,7 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
             raise Problem(400, f"{verb} has no argument {shortened(name)!r}; it has {', '.join(known)}")
         values[name] = wire.received(value, lambda other: _other(named, other))
         if not any(KINDS[kind](values[name]) for kind in known[name]):
-            message = f"{name} of {verb} is {', or '.join(SAID.get(kind, kind) for kind in known[name])}"
+            message = f"{name} of {verb} must be {', or '.join(SAID.get(kind, kind) for kind in known[name])}"
             raise Problem(400, message, parameter=name, type="InvalidArgument")
     try:
         inspect.signature(getattr(Corpus, verb)).bind(corpus, **values)
@@ -158,24 +158,24 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
 
 
 def _other(named: Named, name: str) -> Corpus:
-    """Another corpus of the same database."""
+    """Return another corpus of the same database."""
     return named.hosted.connection.corpus(name)
 
 
 def _conditions(where: Any) -> list[tuple[str, Any]]:
-    """The conditions of a part, and their parameters. Raises Problem."""
+    """Return the conditions that select documents, with their parameters. Raises Problem."""
     pairs = [] if where is None else where
     if not isinstance(pairs, list) or len(pairs) > MOST_CONDITIONS:
         raise Problem(
-            400, f"where is a list of at most {MOST_CONDITIONS} conditions, each with its parameters"
+            400, f"where must be a list of at most {MOST_CONDITIONS} conditions, each with its parameters"
         )
     found = []
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
-            message = "a condition of where is a pair: the text, and its parameters or null"
+            message = "a condition of where must be a pair: a string, and its parameters or null"
             raise Problem(400, message, type="InvalidArgument")
         params = wire.received(pair[1])
         if not KINDS["ParameterValues"](params):
-            raise Problem(400, "the parameters of a condition are a list or an object")
+            raise Problem(400, "the parameters of a condition must be a list or an object")
         found.append((pair[0], params))
     return found

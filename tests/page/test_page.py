@@ -413,7 +413,7 @@ def test_a_line_breaks_at_periods_of_other_corpora(visitor: Any) -> None:
 
 def test_what_cannot_be_compared_is_named(visitor: Any) -> None:
     visitor.open(link(view="compare", corpus="reports", q="climate\nyear > 2010\nNGRAMS 2", by="-"))
-    assert "Not compared, because only words and patterns are: year > 2010 · NGRAMS 2" in visitor.text()
+    assert "Not compared (only words and patterns can be): year > 2010 · NGRAMS 2" in visitor.text()
 
 
 def test_ngrams_are_compared_over_periods_of_dates(visitor: Any) -> None:
@@ -563,7 +563,7 @@ def test_what_takes_long_can_be_stopped_and_asked_again(visitor: Any) -> None:
     page.click("text=Stop")
     page.wait_for_selector("text=Stopped after")
     page.unroute("**/query.json?*KWIC*")
-    page.click("text=Ask again")
+    page.click("text=Run again")
     page.wait_for_selector(".lines")
     assert len(held) == 1
 
@@ -589,12 +589,12 @@ def test_a_server_that_is_gone_is_told_in_words(visitor: Any) -> None:
     page.route("**/query.json*", lambda route: route.abort())
     page.click("[role=tab] >> text=Documents")
     page.wait_for_selector(".error")
-    assert "The server does not answer" in page.inner_text(".error >> nth=0")
+    assert "The server is not responding" in page.inner_text(".error >> nth=0")
     visitor.errors.clear()
 
 
 def test_a_token_is_asked_for_and_kept_for_the_tab(visitor: Any) -> None:
-    refused = {"ok": False, "status": 401, "error": "a token is needed: Authorization: Bearer …"}
+    refused = {"ok": False, "status": 401, "error": "missing or invalid token"}
 
     def guard(route: Any) -> None:
         if route.request.headers.get("authorization") == "Bearer sesame":
@@ -635,8 +635,11 @@ def test_parameters_of_answers_are_those_of_the_page(visitor: Any, database: Pat
         ("keywords?where=year<2010&against=rest", "“keywords”. The page does not use against."),
         ("concordance?q=climate&returning=year", "The page does not use returning."),
         ("@before/documents?q=climate", "The page shows the newest version instead of @before."),
-        ("frequency?q=climate&by=length", "no counts by length here; these are by year."),
-        ("frequency?q=climate&by=source&period=10", "no counts by 10 here; these are by single values."),
+        ("frequency?q=climate&by=length", "cannot count by length here; these are counts by year."),
+        (
+            "frequency?q=climate&by=source&period=10",
+            "cannot count by 10 here; these are counts by single values.",
+        ),
     ],
 )
 def test_what_the_page_does_not_show_of_an_address_is_named(visitor: Any, path: str, message: str) -> None:

@@ -138,10 +138,10 @@ def test_an_answer_has_no_more_rows_than_an_assistant_can_read(ask: Ask) -> None
         ("query", {}, "query needs statement"),
         ("count", {}, "give exactly one of q"),
         ("count", {"q": "flies", "corpus": "saying"}, "known: sayings"),
-        ("count", {"q": 7}, "q is a text"),
+        ("count", {"q": 7}, "q must be a string"),
         ("counts", {"q": "flies"}, "known: list_corpora"),
         ("read_document", {"doc_id": 77}, "no document 77"),
-        ("read_document", {"doc_id": -1}, "doc_id is a whole number"),
+        ("read_document", {"doc_id": -1}, "doc_id must be a whole number"),
     ],
 )
 def test_what_cannot_be_answered_is_explained(ask: Ask, name: str, values: dict[str, Any], says: str) -> None:

@@ -1,1 +1,1 @@
-"""What other programs speak: completions, infini-gram, assistants and their tools, attribution."""
+"""Protocols of other programs: completions, infini-gram, assistants and their tools, attribution."""

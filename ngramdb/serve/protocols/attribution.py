@@ -1,6 +1,6 @@
-"""AI2's attribution, `POST /{index}/attribution`: which spans of a response stand in the corpus, and where.
+"""AI2's attribution, `POST /{index}/attribution`: the spans of a response that occur in the corpus.
 
-Its fields are those of the infini-gram API behind OLMoTrace, in camel case.
+The fields are those of the infini-gram API behind OLMoTrace, in camel case.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from ngramdb.serve.request_parameters import given
 PARAMETERS = (
     Parameter("response", "text", "the text"),
     Parameter("allowSpansWithPartialWords", "flag", "spans may begin and end within a word", False),
-    Parameter("minimumSpanLength", "integer", "the least number of tokens of a span", 1, least=1),
-    Parameter("maximumFrequency", "integer", "the most occurrences of a span", 10, least=1),
-    Parameter("maximumSpanDensity", "number", "the most spans for each token of the response", 0.05),
+    Parameter("minimumSpanLength", "integer", "the minimum number of tokens of a span", 1, least=1),
+    Parameter("maximumFrequency", "integer", "the maximum number of occurrences of a span", 10, least=1),
+    Parameter("maximumSpanDensity", "number", "the maximum number of spans per token of the response", 0.05),
     Parameter(
         "spanRankingMethod",
         "text",
-        "which spans are kept of too many",
+        "the criterion that selects spans if there are too many",
         "length",
         choices=("length", "unigram_logprob_sum"),
     ),
-    Parameter("maximumDocumentsPerSpan", "integer", "the most documents of a span", 10, least=1),
+    Parameter("maximumDocumentsPerSpan", "integer", "the maximum number of documents per span", 10, least=1),
     Parameter("maximumContextLength", "integer", "tokens on either side of a span", 250, least=1),
     Parameter("maximumContextLengthLong", "integer", "the same for `textLong`", 100, least=1),
     Parameter("maximumContextLengthSnippet", "integer", "the same for `textSnippet`", 40, least=1),
 )
-#: Other fields of the peer, for what it does to documents afterwards.
+#: Other fields of the original API, for postprocessing of documents.
 IGNORED = ("prompt", "filterMethod", "filterBm25FieldsConsidered", "filterBm25RatioToKeep")
-#: The peer draws the same documents each time, too.
+#: The original API also draws the same documents each time.
 SEED = 42
 
 
 def attribution(opened: Opened, index: str, data: Fields, work: Interrupt) -> Fields:
-    """The answer to a request. Raises Problem."""
+    """Return the answer to a request. Raises Problem."""
     values = {name: value for name, value in data.items() if name not in IGNORED}
     delimiters = values.pop("delimiters", None) or []
     if not (isinstance(delimiters, list) and all(isinstance(one, str) for one in delimiters)):
-        raise Problem(400, "delimiters is a list of texts", parameter="delimiters")
+        raise Problem(400, "delimiters must be a list of strings", parameter="delimiters")
     got = given(PARAMETERS, values)
     if got["response"] is None:
         raise Problem(400, "response is missing", parameter="response")
     if got["maximumSpanDensity"] <= 0:
-        raise Problem(400, "maximumSpanDensity is a number above 0", parameter="maximumSpanDensity")
+        raise Problem(400, "maximumSpanDensity must be a number above 0", parameter="maximumSpanDensity")
     with work:
         ids, pieces = opened.ids_and_pieces(got["response"])
         ends = np.array(opened.engine.creativity(ids)["rs"], dtype=np.int64)
@@ -77,7 +77,7 @@ Counted = tuple[tuple[int, int], int]
 
 
 def _ranked(opened: Opened, ids: list[int], counted: list[Counted], method: str) -> list[Counted]:
-    """The longest spans first, or those whose tokens are the rarest."""
+    """Sort spans with the longest, or those with the rarest tokens, first."""
     if method == "length":
         return sorted(counted, key=lambda one: one[0][0] - one[0][1])
     shares = opened.engine.shares
@@ -109,9 +109,9 @@ def _spans(opened: Opened, ids: list[int], kept: list[Counted], got: Any) -> lis
 
 
 def _excerpts(opened: Opened, ngrams: list[list[int]], got: Any) -> list[list[Excerpt]]:
-    """Documents of each n-gram, drawn if there are more than the request allows.
+    """Return documents of each n-gram, sampled if there are more than the request allows.
 
-    They are read a segment at a time: a call for each place takes longer than reading it.
+    Reads one segment at a time: a call per occurrence would take longer than the reading itself.
     """
     found: list[list[Any]] = []
     by_segment: dict[int, list[tuple[int, int, int]]] = {}
@@ -165,19 +165,19 @@ def _documents(opened: Opened, excerpts: list[Excerpt], lengths: list[int], got:
 
 
 def _cut(excerpt: Excerpt, length: int, context: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return the offset of the span in a shorter excerpt, and the tokens of the latter."""
+    """Return the offset of the span in a shorter excerpt, and the tokens of that excerpt."""
     start = max(0, excerpt.needle - context)
     return excerpt.needle - start, excerpt.tokens[start : excerpt.needle + length + context]
 
 
-# ---- Where the tokens of a text begin in it.
+# ---- places of tokens in a text
 
 
 def token_starts(tokenizer: Any, text: str, ids: Sequence[int]) -> list[int]:
-    """The character of `text` at which each of its tokens begins: (n,) ascending.
+    """Return the character of `text` at which each of its tokens begins: (n,), ascending.
 
-    A token that begins within a character, as all but the first one of its bytes, is at that character. Where
-    the tokenizer does not say how a text has these tokens, each is looked for behind the one before it.
+    A token that begins within a character, such as any but the first of its bytes, is at that character.
+    If the tokenizer does not report places, each token is searched for after the previous one.
     """
     found = _by_bytes(tokenizer, text, ids)
     if found is None and tokenizer.has_places:
@@ -188,7 +188,7 @@ def token_starts(tokenizer: Any, text: str, ids: Sequence[int]) -> list[int]:
 
 
 def _by_bytes(tokenizer: Any, text: str, ids: Sequence[int]) -> list[int] | None:
-    """The same where tokens are bytes, one after the other; None where they are not those of the text."""
+    """Return the same for tokens that are consecutive bytes of the text; None for other tokens."""
     if tokenizer.token_bytes is None:
         return None
     bounds = tokenizer.token_bytes[1]
@@ -197,7 +197,7 @@ def _by_bytes(tokenizer: Any, text: str, ids: Sequence[int]) -> list[int] | None
     content = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
     if sum(sizes) != len(content):
         return None
-    # How many characters have begun up to each byte, that one included; behind the last one, all and one.
+    # The number of characters that have begun up to and including each byte, and one more at the end.
     begun = np.append(np.cumsum(content & 0xC0 != 0x80), len(text) + 1)
     starts: list[int] = (begun[np.cumsum([0, *sizes])[:-1]] - 1).tolist()
     return starts
@@ -210,7 +210,7 @@ def _one_after_the_other(tokenizer: Any, text: str, ids: Sequence[int]) -> list[
     starts, at = [], 0
     for piece in pieces:
         place = text.find(piece, at)
-        if place < 0:  # with a blank that begins no text
+        if place < 0:  # with a leading space that the text does not have
             piece = piece.lstrip()
             place = text.find(piece, at)
         starts.append(max(place, at))

@@ -1,6 +1,6 @@
-"""OpenAI's `/v1/completions` over n-gram models: continuations, and the probabilities of texts' tokens.
+"""OpenAI's `/v1/completions` with n-gram models: continuations, and token probabilities of texts.
 
-A model is `corpus`, or `corpus:model` with what would stand after USING: `web:kneser_ney order 5`.
+A model is `corpus`, or `corpus:model` with a model as written after USING: `web:kneser_ney order 5`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Fields = dict[str, Any]
 
 PARAMETERS = (
     Parameter("model", "text", "a corpus, or `corpus:model`"),
-    Parameter("max_tokens", "integer", "the most tokens of a continuation", 16),
-    Parameter("temperature", "number", "0 takes the most probable token each time", 1.0),
-    Parameter("top_p", "number", "draw from the fewest tokens of this probability together", 1.0),
-    Parameter("n", "integer", "continuations of each prompt", 1, least=1),
-    Parameter("logprobs", "integer", "with the probabilities of tokens, and of so many others"),
-    Parameter("echo", "flag", "the prompt before the continuation", False),
+    Parameter("max_tokens", "integer", "the maximum number of tokens of a continuation", 16),
+    Parameter("temperature", "number", "0 always chooses the most probable token", 1.0),
+    Parameter("top_p", "number", "sample from the fewest tokens whose probabilities add up to this", 1.0),
+    Parameter("n", "integer", "number of continuations per prompt", 1, least=1),
+    Parameter("logprobs", "integer", "return the probability of each token and of that many alternatives"),
+    Parameter("echo", "flag", "include the prompt before the continuation", False),
     Parameter("seed", "integer", "the same seed gives the same continuations"),
-    Parameter("stream", "flag", "as server-sent events, a word or a token each", False),
+    Parameter("stream", "flag", "send server-sent events, one per word or token", False),
 )
-#: Fields of the protocol that mean nothing to these models.
+#: Fields of the protocol without a meaning for these models.
 IGNORED = ("user",)
-#: Those that would change an answer, with the values that ask for nothing; others are refused.
+#: Fields that would change an answer, with the values that have no effect; other values are rejected.
 UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "best_of": (None, 1),
     "suffix": (None, ""),
@@ -49,19 +49,19 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 }
 MOST_PROMPTS, MOST_LOGPROBS = 1000, 100
 DEFAULT_MODEL = "infgram"
-#: Stands for the logarithm of 0, which JSON lacks; other servers write it so, too.
+#: In place of the logarithm of 0, which JSON cannot represent; other servers use this value as well.
 NO_LOGPROB = -9999.0
-#: What a stream sends at a time where no token is asked about.
+#: The pieces of text in a stream without token probabilities.
 _WORD = re.compile(r"\s*\S+\s*$|\s*\S+|\s+")
 
 
 def models(library: Library) -> Fields:
-    """`/v1/models`: every corpus."""
+    """Answer `/v1/models`: every corpus."""
     return {"object": "list", "data": [_described(one, one.name) for one in library.corpora()]}
 
 
 def model(library: Library, name: str) -> Fields:
-    """`/v1/models/NAME`: a corpus, or `corpus:model`. Raises Problem."""
+    """Answer `/v1/models/NAME`: a corpus, or `corpus:model`. Raises Problem."""
     corpus, _, used = name.partition(":")
     if used:
         as_model(used)
@@ -73,7 +73,7 @@ def _described(named: Named, name: str) -> Fields:
 
 
 def corpus_of(library: Library, name: str) -> Named:
-    """The corpus of a model; the only one if `name` is empty. Raises Problem 404 as OpenAI's service does."""
+    """Return the corpus of a model, or the only one if `name` is empty. Raises Problem 404 as OpenAI does."""
     try:
         return library.corpus(name or None)
     except BindError as error:
@@ -81,11 +81,11 @@ def corpus_of(library: Library, name: str) -> Named:
 
 
 def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
-    """The answer to a request. Raises Problem, BindError."""
+    """Return the answer to a request. Raises Problem, BindError."""
     for name, harmless in UNSUPPORTED.items():
         value = data.get(name)
         if isinstance(value, bool) or value not in harmless:
-            raise Problem(400, f"{name} is not supported; leave it out", parameter=name)
+            raise Problem(400, f"{name} is not supported; omit it", parameter=name)
     left = (*IGNORED, *UNSUPPORTED, "stream_options")
     values = {name: value for name, value in data.items() if name not in left}
     stop = _stops(values.pop("stop", None))
@@ -95,7 +95,7 @@ def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
     named = corpus_of(library, name)
     asked = _Asked(named, model.strip() or DEFAULT_MODEL, got)
     if len(prompts) * got["n"] > MOST_PROMPTS or (got["logprobs"] or 0) > MOST_LOGPROBS:
-        raise Problem(400, f"at most {MOST_PROMPTS} continuations, and {MOST_LOGPROBS} logprobs")
+        raise Problem(400, f"at most {MOST_PROMPTS} continuations and {MOST_LOGPROBS} logprobs are allowed")
     with work:
         choices = [choice for prompt in prompts for choice in asked.choices(prompt, stop)]
     for index, choice in enumerate(choices):
@@ -118,7 +118,7 @@ def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
 
 
 def events(answer: Fields, options: Any) -> bytes:
-    """An answer as the events of a stream: the whole of it, which took no longer than a statement may."""
+    """Return a complete answer as the events of a stream, since it took no longer than a statement may."""
     rest = {name: answer[name] for name in ("id", "object", "created", "model")}
     chunks = [{**rest, "choices": [part]} for choice in answer["choices"] for part in _parts_of(choice)]
     if isinstance(options, dict) and options.get("include_usage"):
@@ -129,7 +129,7 @@ def events(answer: Fields, options: Any) -> bytes:
 
 
 def _parts_of(choice: Fields) -> Iterator[Fields]:
-    """A choice word by word, or token by token where it has their probabilities; last why it has ended."""
+    """Yield a choice by words, or by tokens if it has their probabilities; finish_reason comes last."""
     text, known = choice["text"], choice["logprobs"]
     if known is None or not known["tokens"]:
         pieces: list[tuple[str, Fields | None]] = [(piece, None) for piece in _WORD.findall(text)]
@@ -147,7 +147,7 @@ def _parts_of(choice: Fields) -> Iterator[Fields]:
 
 
 class _Asked:
-    """A corpus under a model, as a request wants it."""
+    """A corpus with a model and the options of a request."""
 
     def __init__(self, named: Named, model: str, got: Any) -> None:
         self.corpus = named.hosted.connection.corpus(named.corpus)
@@ -157,14 +157,14 @@ class _Asked:
         as_model(model)
 
     def ids(self, prompt: str | list[int]) -> list[int]:
-        """The token ids of a prompt."""
+        """Return the token ids of a prompt."""
         if isinstance(prompt, str):
             found: list[int] = self.tokenizer.encode(prompt).tolist()
             return found
         return prompt
 
     def choices(self, prompt: str | list[int], stop: tuple[str, ...]) -> list[Fields]:
-        """The continuations of a prompt."""
+        """Return the continuations of a prompt."""
         got = self.got
         ids = self.ids(prompt)
         if got["max_tokens"] == 0:
@@ -202,7 +202,7 @@ class _Asked:
         return {"text": text, "logprobs": logprobs, "finish_reason": reason, "_n": len(tail)}
 
     def _logprobs(self, text: str, ids: list[int], first: int) -> Fields:
-        """Of the tokens of a text from `first` on, each after those before it; none of the first one."""
+        """Return the log probabilities of tokens from `first` on; null for the first token of the text."""
         n_top = self.got["logprobs"]
         scored = self.corpus.score(ids, self.model).prob.tolist() if ids else []
         model = self.corpus.language_model(self.model) if n_top else None
@@ -236,7 +236,7 @@ class _Asked:
         return text
 
     def _text_after(self, ids: list[int], tail: list[int]) -> str:
-        """The text of a continuation, with the blank that may stand before it."""
+        """Return the text of a continuation, including a leading space."""
         before, both = self._text(ids), self._text([*ids, *tail])
         return both[len(before) :] if both.startswith(before) else self._text(tail)
 
@@ -246,10 +246,10 @@ def _log(prob: float) -> float:
 
 
 def _prompts(prompt: Any) -> list[str | list[int]]:
-    """The prompts of a request: a text, token ids, or several of either. Raises Problem."""
+    """Return the prompts of a request: a text, token ids, or several of either. Raises Problem."""
     every = prompt if isinstance(prompt, list) and not _are_ids(prompt) else [prompt]
     if not every or not all(isinstance(one, str) or _are_ids(one) for one in every):
-        raise Problem(400, "prompt is a text or a list of token ids, or a list of these", parameter="prompt")
+        raise Problem(400, "prompt must be a string, token ids, or a list of either", parameter="prompt")
     return list(every)
 
 
@@ -262,10 +262,10 @@ def _are_ids(value: Any) -> bool:
 
 
 def _stops(stop: Any) -> tuple[str, ...]:
-    """The texts before which continuations end. Raises Problem."""
+    """Return the texts before which continuations end. Raises Problem."""
     every = [] if stop is None else [stop] if isinstance(stop, str) else stop
     if not isinstance(every, list) or not all(isinstance(one, str) and one for one in every):
         raise Problem(
-            400, f"stop is a text, or a list of texts, not {shortened(repr(stop))}", parameter="stop"
+            400, f"stop must be a string or a list of strings, not {shortened(repr(stop))}", parameter="stop"
         )
     return tuple(every)

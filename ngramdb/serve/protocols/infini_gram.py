@@ -1,6 +1,6 @@
-"""infini-gram's protocol, `POST /`: the fields and the errors of its API, over its engine as we have it.
+"""infini-gram's protocol, `POST /`: the fields and the errors of its API, with our engine.
 
-Every answer is exact: `approx` is always false, and limits for samples are accepted and not needed.
+Every answer is exact: `approx` is always false, and sampling limits are accepted but not needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.problem_details import Problem
 
-#: What the peer's API reads of a request, or passes over, besides the arguments of its methods.
+#: Fields of requests that the original API reads or ignores, besides the arguments of its methods.
 IGNORED = ("engine", "source", "timestamp")
 ARGUMENTS = (
     "max_clause_freq",
@@ -35,31 +35,31 @@ QUERY_TYPES = (
     *("count", "prob", "ntd", "infgram_prob", "infgram_ntd"),
     *("find", "find_cnf", "count_cnf", "search_docs", "search_docs_cnf", "get_doc_by_rank", "get_doc_by_ptr"),
 )
-#: How tokenizers of language models write the end of a text.
+#: End-of-text tokens in the spelling of common tokenizers.
 ENDS = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|im_end|>", "[SEP]")
-#: Engines that are kept: each has what it counted of its corpus.
+#: The number of cached engines; each keeps counts of its corpus.
 MOST_ENGINES = 16
 
 Fields = dict[str, Any]
 
 
 class Opened:
-    """A corpus at one version as the peer sees it: its engine, and text to ids and back."""
+    """A version of a corpus as infini-gram presents it: its engine, and conversions between text and ids."""
 
     def __init__(self, view: Any) -> None:
         self.view = view
         self.tokenizer: Any = view.tokenizer
         self.engine: Any = InfiniGramEngine.over(view, _end_of(self.tokenizer))
         self.documents = Documents(view)
-        # The peer puts a blank before texts whose tokenizer has it within words' first tokens.
+        # infini-gram inserts a space before the text if the tokenizer's words begin with one.
         self._prefix = " " if _has_blanks_within(self.tokenizer) else ""
         # Results of `word_starts` by token: looking up a token's spelling takes a microsecond.
         self._begins_word: dict[int, bool] = {}
 
     def word_starts(self, ids: list[int]) -> frozenset[int] | None:
-        """Those of the tokens that may begin a word; None where each token is one, or none says so.
+        """Return those of the tokens that may begin a word; None if every token may, or if that is unknown.
 
-        That is a token with a blank in front, and one that begins with no letter or digit.
+        These are tokens that begin with a space, and tokens that do not begin with a letter or a digit.
         """
         if self.tokenizer.kind != "json":
             return None
@@ -70,29 +70,29 @@ class Opened:
         return frozenset(token for token in set(ids) if begins[token])
 
     def encoded(self, text: str) -> list[int]:
-        """The ids of a query's text; an unknown word has an id that occurs nowhere."""
+        """Return the ids of a query's text; an unknown word gets an id that occurs nowhere."""
         return self.ids(self._prefix + text if text else "")
 
     def ids(self, text: str) -> list[int]:
-        """The ids of a text as it stands; those of unknown words as above."""
+        """Return the ids of a text as it is; unknown words get an id that occurs nowhere."""
         values = self.tokenizer.encode(text)
         ids: list[int] = np.where(values < 0, self.tokenizer.n_vocabulary, values).tolist()
         return ids
 
     def pieces(self, ids: list[int]) -> list[str]:
-        """The tokens as the vocabulary has them; "" for ids that it has not."""
+        """Return the tokens in the spelling of the vocabulary, with "" for ids outside it."""
         n = self.tokenizer.n_vocabulary
         known = np.array([one if 0 <= one < n else 0 for one in ids], dtype=np.uint32)
         found = self.tokenizer.pieces(known) if n and len(ids) else [""] * len(ids)
         return [piece if 0 <= one < n else "" for one, piece in zip(ids, found, strict=True)]
 
     def decoded(self, ids: list[int]) -> str:
-        """The text of ids, without those of unknown words."""
+        """Return the text of ids, without those of unknown words."""
         text: str = self.tokenizer.decode(self.known(ids))
         return text
 
     def known(self, ids: list[int]) -> NDArray[np.uint32]:
-        """The ids of the vocabulary among these."""
+        """Return those of the ids that the vocabulary contains."""
         if not ids or 0 <= min(ids) <= max(ids) < self.tokenizer.n_vocabulary:
             return np.array(ids, dtype=np.uint32)
         values = np.array(ids, dtype=np.int64)
@@ -100,13 +100,13 @@ class Opened:
         return values[known].astype(np.uint32)
 
     def decoded_each(self, parts: list[NDArray[np.uint32]]) -> list[str]:
-        """Return the texts of several lists of ids, all of the vocabulary."""
+        """Return the texts of several lists of ids, all in the vocabulary."""
         ids = np.concatenate([np.empty(0, dtype=np.uint32), *parts])
         texts: list[str] = self.tokenizer.decode_each(ids, np.cumsum([0, *map(len, parts)]))
         return texts
 
     def ids_and_pieces(self, text: str) -> tuple[list[int], list[str]]:
-        """`ids` of a text, and its tokens as they are in it."""
+        """Return the `ids` of a text, and its tokens in their spelling in the text."""
         ids = self.ids(text)
         values = np.array(ids, dtype=np.int64)
         if values.max(initial=0) < self.tokenizer.n_vocabulary:  # no unknown word
@@ -115,7 +115,7 @@ class Opened:
 
 
 class Engines:
-    """The engines of a library's corpora, each at the version that was asked last."""
+    """The engines of a library's corpora, each at the version of the last query."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -123,11 +123,11 @@ class Engines:
         self._kept: dict[tuple[str, str], Opened] = {}
 
     def opened(self, name: str) -> Opened:
-        """A corpus by its name. Raises BindError."""
+        """Return a corpus by its name. Raises BindError."""
         return self.of(self._library.corpus(name))
 
     def of(self, named: Named) -> Opened:
-        """The corpus at its newest version."""
+        """Return the newest version of the corpus."""
         view = named.hosted.connection.snapshot.view(named.corpus)
         key = (named.hosted.name, named.corpus)
         with self._lock:
@@ -140,12 +140,12 @@ class Engines:
 
 
 def answer(engines: Engines, data: Fields, work: Interrupt) -> Fields:
-    """The answer to a request.
+    """Return the answer to a request.
 
     Raises
     ------
     Problem
-        400, in the peer's words.
+        400, with the message of the original API.
     """
     fields = {name: value for name, value in data.items() if name not in IGNORED}
     for name in ("query_type", "index"):
@@ -194,7 +194,7 @@ def _processed(opened: Opened, query_type: str, query: Any, ids: Any, arguments:
 
 
 def _ids_of_text(opened: Opened, query: str) -> Any:
-    """The ids of a text; where it has AND or OR, of its clauses' terms."""
+    """Return the ids of a text, or of its terms by clause if it contains AND or OR."""
     try:
         if " AND " not in query and " OR " not in query:
             return opened.encoded(query)
@@ -283,7 +283,7 @@ def _with_documents(opened: Opened, found: Fields, clauses: Any) -> Fields:
 
 
 def _spans(opened: Opened, tokens: list[int], clauses: Any) -> list[tuple[str, str | None]]:
-    """The text in pieces, each with the number of the clause that it is a match of."""
+    """Return the text in pieces, each with the number of the clause that it matches."""
     spans: list[tuple[list[int], str | None]] = [(tokens, None)]
     for number, clause in enumerate(clauses):
         for term in clause:
@@ -325,7 +325,7 @@ def _is_cnf(ids: Any) -> bool:
 
 
 def _end_of(tokenizer: Any) -> int | None:
-    """The id of the token that stands for a text's end; None where there is none."""
+    """Return the id of the end-of-text token, or None."""
     if tokenizer.kind != "json":
         return None
     for name in ENDS:

@@ -1,7 +1,7 @@
 """The questions of the service as tools for assistants, each with its schema and its limits.
 
-A tool is a question under a name and a description that a language model understands; its parameters
-are those of the question. What it answers is the JSON of the service, with long texts cut.
+A tool is a question with a name and a description for language models; its parameters are those of the
+question. Its answer is the JSON of the service, with long texts cut.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from ngramdb.serve.reading import Reader
 from ngramdb.serve.request_parameters import given
 from ngramdb.serve.responses import Page, as_json
 
-#: What an assistant reads in one go: rows if none are asked for, and the most; characters of texts.
+#: Limits for assistants: rows by default and at most; characters of texts.
 LIMITS = Limits(time_limit=10.0, rows=20, max_rows=200, max_answer=200_000)
 MOST_CHARACTERS = 1000
 MOST_OF_A_DOCUMENT = 20_000
 
-CORPUS = Parameter("corpus", "text", "the corpus; may be left out where there is only one")
-VERSION = Parameter("version", "integer", "the corpus as it was at this version of the database")
+CORPUS = Parameter("corpus", "text", "the corpus; optional if there is only one")
+VERSION = Parameter("version", "integer", "the version of the database at which to read the corpus")
 LIMIT = Parameter(
-    "limit", "integer", f"rows of the answer, {LIMITS.rows} if not given, at most {LIMITS.max_rows}"
+    "limit", "integer", f"rows of the answer; {LIMITS.rows} by default, at most {LIMITS.max_rows}"
 )
-OFFSET = Parameter("offset", "integer", "rows to pass over, to read on")
+OFFSET = Parameter("offset", "integer", "rows to skip, for further pages")
 
 
 @dataclass(frozen=True)
 class Called:
-    """A call: the values of the tool's parameters, its corpus if any, its rows, and what stops it."""
+    """A call: the values of the tool's parameters, its corpus if any, its page, and its interrupt."""
 
     given: Given
     named: Named | None
@@ -48,7 +48,7 @@ class Called:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: its name, what it is for, its parameters, the required ones, and what it does."""
+    """A tool: its name, description, parameters, required parameters, and function."""
 
     name: str
     about: str
@@ -58,7 +58,7 @@ class Tool:
     of_corpus: bool = True
 
     def schema(self) -> dict[str, Any]:
-        """Its input as JSON Schema."""
+        """Return the JSON Schema of its input."""
         properties = {one.name: {**one.schema(), "description": one.about} for one in self.parameters}
         found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
         return found | ({"required": list(self.required)} if self.required else {})
@@ -73,7 +73,7 @@ def _describe(reader: Reader, call: Called) -> Page:
 
 
 def _document(reader: Reader, call: Called) -> Page:
-    """A document, and of its text the characters that were asked for."""
+    """Return a document with the requested part of its text."""
     page = reader.document(_named(call), call.version, call.given["doc_id"], call.given, call.work)
     place = page.columns.index("text")
     row = list(page.rows[0])
@@ -115,7 +115,7 @@ TOOLS = {
     for tool in (
         Tool(
             "list_corpora",
-            "List the corpora that can be asked, with their sizes and tokenizers. Begin here.",
+            "List the available corpora with their sizes and tokenizers. Begin here.",
             (LIMIT, OFFSET),
             _corpora,
             of_corpus=False,
@@ -123,21 +123,21 @@ TOOLS = {
         Tool(
             "describe_corpus",
             "Describe a corpus: numbers of documents and tokens, tokenizer, version, and the metadata fields "
-            "with their types, which conditions (where) may use.",
+            "with their types, which can be used in conditions (where).",
             (CORPUS, VERSION),
             _describe,
         ),
         *map(_question, ("count", "frequency", "concordance", "next", "before")),
         _question(
-            "documents", f" Texts are cut after {MOST_CHARACTERS} characters; read_document has them whole."
+            "documents", f" Texts are cut after {MOST_CHARACTERS} characters; read_document has all of it."
         ),
         Tool(
             "read_document",
             f"Read a document by its number: its fields and {MOST_OF_A_DOCUMENT} characters of its text "
-            "from `start` on; `next_start` tells where the rest begins.",
+            "beginning at `start`; `next_start` is where to continue.",
             (
                 Parameter("doc_id", "integer", "the number of the document"),
-                Parameter("start", "integer", "the character to begin at", 0),
+                Parameter("start", "integer", "the first character to return", 0),
                 *PATTERN_PARAMETERS,
                 CORPUS,
                 VERSION,
@@ -148,14 +148,14 @@ TOOLS = {
         *map(_question, ("trace", "ngrams", "collocates", "score")),
         Tool(
             "query",
-            "Run a statement of ngramdb's query language that only reads, for what other tools do not ask: "
+            "Run a read-only statement of ngramdb's query language, for questions without a tool: "
             "COUNT, KWIC, DOCS, DIST, PROB, SCORE, GENERATE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, "
-            "DISPERSION, EXPLAIN. So: "
+            "DISPERSION, EXPLAIN. Examples: "
             'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
             f'DISPERSION OF "war" BY source. {SYNTAX}',
             (
                 Parameter("statement", "text", "the statement"),
-                Parameter("database", "text", "the database, where there are several"),
+                Parameter("database", "text", "the database, if there are several"),
                 LIMIT,
                 OFFSET,
             ),
@@ -168,12 +168,12 @@ TOOLS = {
 
 
 def call(reader: Reader, name: str, values: Mapping[str, Any], work: Interrupt) -> dict[str, Any]:
-    """What a tool answers, as JSON has it.
+    """Return the answer of a tool as a JSON object.
 
     Raises
     ------
     Problem
-        No such tool, a parameter that makes no sense, or what went wrong, in words for who asked.
+        There is no such tool, a parameter is invalid, or the query failed.
     """
     tool = TOOLS.get(name)
     if tool is None:
@@ -199,7 +199,7 @@ def _called(reader: Reader, tool: Tool, values: Mapping[str, Any], work: Interru
 
 
 def _shortened(page: Page, cut: bool) -> dict[str, Any]:
-    """The answer, with texts that are too long to read in a table cut."""
+    """Return the answer, with texts cut that are too long to read in a table."""
     n_cut = 0
 
     def short(value: Any) -> Any:
@@ -212,14 +212,14 @@ def _shortened(page: Page, cut: bool) -> dict[str, Any]:
     if cut:
         page = replace(page, rows=[tuple(map(short, row)) for row in page.rows])
     if n_cut:
-        page = replace(page, notes=(*page.notes, f"{n_cut} texts are cut after {MOST_CHARACTERS} characters"))
+        page = replace(page, notes=(*page.notes, f"{n_cut} texts cut after {MOST_CHARACTERS} characters"))
     answer: dict[str, Any] = json.loads(as_json(page))
     usual = {"exact": True, "truncated": False, "notes": [], "summary": {}}
     return {name: value for name, value in answer.items() if name not in usual or value != usual[name]}
 
 
 def explained(problem: Problem) -> str:
-    """A problem in words, with the place of a mistake in a statement."""
+    """Return the message of a problem, with the part of the statement that caused it."""
     said = body_of(problem)
     text = str(said["error"])
     statement, start, stop = said.get("statement"), said.get("start"), said.get("stop")

@@ -1,11 +1,11 @@
-// All routes that the page asks, and nothing else: what is not here is not asked.
+// All requests of the page: no other module sends any.
 
 import { hasSource } from "./sql.js";
 
-// This file is in `static/`, below the place where the server stands, whatever its base is.
+// This file is in `static/`, directly below the base of the server.
 export const ROOT = new URL("../", import.meta.url).href;
 
-// Statements that are longer than what every proxy takes in an address go in the body.
+// Statements too long for an address that every proxy accepts are sent in the body.
 const LONGEST_ADDRESS = 4000;
 
 class ApiError extends Error {
@@ -20,7 +20,7 @@ let token = null;
 try {
   token = sessionStorage.getItem("ngramdb.token");
 } catch {
-  // Storage may be forbidden.
+  // Storage may be disabled.
 }
 
 export function useToken(given) {
@@ -28,7 +28,7 @@ export function useToken(given) {
   try {
     sessionStorage.setItem("ngramdb.token", given);
   } catch {
-    // It is then asked for again after a reload.
+    // The token is then requested again after a reload.
   }
 }
 
@@ -40,7 +40,7 @@ async function ask(path, { signal, ...options } = {}) {
     response = await fetch(new URL(path, ROOT), { ...options, headers, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "The server does not answer. It may have been stopped, or the network is down.");
+    throw new ApiError(0, "The server is not responding. It may have been stopped, or the network may be down.");
   }
   if (!response.ok) throw await failure(response);
   return response;
@@ -52,17 +52,17 @@ async function failure(response) {
   try {
     said = JSON.parse(text);
   } catch {
-    // A proxy's page.
+    // A page of a proxy.
   }
   const error = said.error ?? said;
   const message = (typeof error === "string" ? error : error.message) || `The server answered ${response.status}.`;
   return new ApiError(response.status, message, typeof error === "object" ? { ...said, ...error } : said);
 }
 
-// The server answers with as many rows as it allows; 1,000 if nothing else was set.
+// The maximum number of rows, unless the server has another setting.
 const MOST_ROWS = 1000;
 
-// The database that statements go to, and the corpus of those without FROM if it has several.
+// The database that statements are sent to, and the default corpus of statements if it has several.
 let database = null;
 let chosen = null;
 export function useCorpus(all, corpus) {
@@ -70,7 +70,7 @@ export function useCorpus(all, corpus) {
   chosen = all.filter((one) => one.database === database).length > 1 ? corpus : null;
 }
 
-// The corpus that a statement lacks: the chosen one, or null.
+// The corpus to send with a statement without FROM, or null.
 export const lacking = (statement) => (hasSource(statement) ? null : chosen);
 
 function sent(kind, statement, db, signal) {
@@ -82,12 +82,12 @@ function sent(kind, statement, db, signal) {
   return ask(`query.${kind}`, { signal, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(own) });
 }
 
-// A statement's answer: {columns, rows, summary, notes, truncated, elapsed}.
+// The answer of a statement: {columns, rows, summary, notes, truncated, elapsed}.
 export async function query(statement, { signal, db = database } = {}) {
   try {
     return answer(await (await sent("json", statement, db, signal)).json());
   } catch (error) {
-    // The time was over: what was found until then are the first rows of the answer.
+    // The time limit was exceeded; the answer has the rows found until then.
     if (error.status !== 408 || !error.detail.rows?.length) throw error;
     const found = answer(error.detail);
     return { ...found, truncated: true, notes: [...found.notes, `${error.message}: these are the first rows`] };
@@ -101,20 +101,20 @@ export async function corpora(signal) {
 
 const below = (corpus, page) => `${encodeURIComponent(corpus)}${page}.json`;
 
-// What DESCRIBE says of a corpus, `fields` by their paths.
+// The answer of DESCRIBE for a corpus, with `fields` by path.
 export async function describe(corpus, signal) {
   return (await ask(below(corpus, ""), { signal })).json();
 }
 
-// The tokens of a text under a corpus's tokenizer, words that it has never seen among them.
+// The tokens of a text under the tokenizer of a corpus, including words that do not occur in it.
 export async function tokens(corpus, text, signal) {
   const body = JSON.stringify({ q: text, limit: 0 });
   const response = await ask(below(corpus, "/trace"), { signal, method: "POST", headers: { "Content-Type": "application/json" }, body });
   return (await response.json()).tokens;
 }
 
-// A document: an answer of one row, and of a pattern's matches in its text (of none without one) the characters,
-// half-open, and the tokens that they begin in. A document that is not there is an answer without rows.
+// A document: an answer with one row, and the half-open ranges of characters of a pattern's matches, with the
+// tokens in which they begin. The answer has no rows if there is no such document, no ranges without a pattern.
 export async function documentOf(corpus, version, number, pattern, signal) {
   const path = below(corpus, `${version ? `/@${version}` : ""}/documents/${number}`);
   const body = JSON.stringify(pattern ? { pattern } : {});
@@ -127,7 +127,7 @@ export async function documentOf(corpus, version, number, pattern, signal) {
   }
 }
 
-// Counts by a field or by periods of it: an answer, with the statement that counted.
+// Counts by a field or by periods of it: an answer with its statement.
 export async function frequency(corpus, version, wanted, signal) {
   const given = Object.entries({ ...wanted, limit: wanted.limit ?? MOST_ROWS }).filter(([, value]) => value !== undefined && value !== "" && value !== false);
   const at = version ? `/@${version}/frequency` : "/frequency";
@@ -135,7 +135,7 @@ export async function frequency(corpus, version, wanted, signal) {
   return { ...answer(said), statement: said.statement };
 }
 
-// The tables beside a corpus: its versions, its removals.
+// The versions and the removals of a corpus.
 export async function versions(corpus, signal) {
   return answer(await (await ask(below(corpus, "/versions"), { signal })).json());
 }
@@ -143,7 +143,7 @@ export async function removals(corpus, signal) {
   return answer(await (await ask(below(corpus, "/removals"), { signal })).json());
 }
 
-// Numbers that JSON has no form for are texts in columns of numbers.
+// In number columns, infinite values and NaN are sent as strings.
 const NOT_FINITE = { Infinity, "-Infinity": -Infinity, NaN };
 const revived = (value) => (typeof value === "string" && Object.hasOwn(NOT_FINITE, value) ? NOT_FINITE[value] : value);
 
@@ -163,7 +163,7 @@ function answer(said) {
   };
 }
 
-// What may be typed next: [{text, start, kind, shown, about}].
+// Suggestions for what to type next: [{text, start, kind, shown, about}].
 export async function complete(text, cursor, { signal, corpus } = {}) {
   const wanted = new URLSearchParams({ q: text, cursor, ...(corpus ? { corpus } : {}) });
   const said = await (await ask(`complete.json?${wanted}`, { signal })).json();
@@ -172,7 +172,7 @@ export async function complete(text, cursor, { signal, corpus } = {}) {
 
 export const formats = ["csv", "jsonl", "arrow", "parquet"];
 
-// A statement's answer as a file of one of the formats: as many rows as the server allows.
+// The answer of a statement as a file, with as many rows as the server allows.
 export async function download(statement, format, { signal, db = database } = {}) {
   const response = await sent(format, statement, db, signal);
   return { blob: await response.blob(), truncated: response.headers.get("x-truncated") === "true" };

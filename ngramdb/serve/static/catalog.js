@@ -1,9 +1,9 @@
-// What there is to ask: the corpora, and what each is made of. Asked once for each version.
+// The corpora and their properties, requested once per version.
 
 import * as api from "./api.js";
 import { join, name } from "./sql.js";
 
-// All corpora, each with the name `own` that it has in its database: there two databases may have the same one.
+// All corpora, each with its name `own` within its database; two databases may have corpora of the same name.
 export async function corpora(signal) {
   const own = async ({ corpus, database }) => {
     if (!corpus.startsWith(`${database}.`)) return corpus;
@@ -14,7 +14,7 @@ export async function corpora(signal) {
   return Promise.all(all.map(async (one) => ({ ...one, own: await own(one) })));
 }
 
-// {properties: Map, fields: [{path, type}], kind}: what DESCRIBE says of a corpus.
+// The answer of DESCRIBE for a corpus: {properties: Map, fields: [{path, type}], kind}.
 export async function describe(corpus, signal) {
   const said = await api.describe(corpus, signal);
   const properties = new Map(said.rows.map(({ property, value }) => [property, value]));
@@ -22,10 +22,10 @@ export async function describe(corpus, signal) {
   return { properties, fields, kind: String(said.tokenizer).split(/[ (]/)[0] };
 }
 
-// Whether words are looked for as text unless it is said otherwise: as sub-words they differ by the blank before them.
+// True if words are matched as text. This is the default for sub-words, which differ after a space.
 export const asText = (state, info) => (state.text ? state.text !== "0" : info.kind === "json");
 
-// The clause that names what is asked; none where the database has one corpus only.
+// The FROM clause; empty if the database has only one corpus.
 export function from(all, corpus, version = null) {
   const found = all.find((one) => one.corpus === corpus);
   if (!found || (all.filter((one) => one.database === found.database).length < 2 && !version)) return "";
@@ -34,7 +34,7 @@ export function from(all, corpus, version = null) {
 
 const SOURCES = ["title", "source", "url", "author", "name", "path", "date", "year", "time", "created", "lang"];
 
-// The fields that say best where a text comes from, two at most.
+// Up to two fields that best identify the source of a text.
 export function sourceFields(fields) {
   const plain = fields.filter(({ type }) => /string|int|float|double|date|time/.test(type) && !/list/.test(type));
   const rank = ({ path }) => {
@@ -48,7 +48,7 @@ const isNumeric = ({ type }) => /int|float|double/.test(type);
 export const isTime = (field) => isNumeric(field) && /year|decade|month|date|time/i.test(field.path);
 export const isDate = ({ path, type }) => /string|date|timestamp/.test(type) && /date|time|day|created|published|modified/i.test(path);
 
-// The fields to group by, times first, then names with few values as a rule.
+// The fields to group by: times first, then fields that usually have few values.
 export function groupFields(fields) {
   return [...fields].filter(({ type }) => !/list|object|map|struct/.test(type)).sort((one, other) => (isTime(other) || isDate(other)) - (isTime(one) || isDate(one)));
 }

@@ -1,4 +1,4 @@
-// Charts, drawn by hand as SVG: bars in a list, lines over a scale. Each is also a table for those who do not see it.
+// Charts as SVG: bars in a list, lines over a scale. Each is also a table for screen readers.
 
 import { h, say, svg } from "./dom.js";
 import { rounded, short } from "./format.js";
@@ -24,7 +24,7 @@ function bar(row, most) {
 
 // ---- a scale ----------------------------------------------------------------------------------------------
 
-// Round numbers from 0, or from the lowest value, to the highest: some five of them.
+// About five round numbers from 0, or from the lowest value, to the highest.
 function ticks(low, high, n = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / n;
@@ -40,7 +40,7 @@ function ticks(low, high, n = 5) {
 const MARGIN = { top: 26, right: 20, bottom: 34, left: 58 };
 const HEIGHT = 280;
 
-// Series {name, points: [[x, y]]} over numbers, which are shown as `named` says. Arrow keys go from x to x.
+// Series {name, points: [[x, y]]} over numbers, which `named` formats. Arrow keys move from x to x.
 export function lines(series, { label, x: nameOfX, y: nameOfY, named = String, numbers = true }) {
   const root = h("figure", { class: "chart" });
   const tip = h("div", { class: "tip", hidden: true });
@@ -92,7 +92,7 @@ function picture(series, width, nameOfX, nameOfY, named) {
   return image;
 }
 
-// The line breaks at values that only other series have.
+// The line is interrupted at values that only other series have.
 function curve(one, index, at) {
   const place = new Map(at.xs.map((x, nth) => [x, nth]));
   const goesOn = (nth) => nth > 0 && place.get(one.points[nth][0]) === place.get(one.points[nth - 1][0]) + 1;
@@ -144,7 +144,7 @@ function listen(plot, tip, series, nameOfX, named) {
   });
 }
 
-// ---- what belongs to both ---------------------------------------------------------------------------------
+// ---- shared by both ---------------------------------------------------------------------------------------
 
 const swatch = (index) => svg("svg", { class: "swatch", viewBox: "0 0 22 10", "aria-hidden": "true" }, svg("path", { class: `curve s${index}`, d: "M1 5H21" }));
 
@@ -163,7 +163,7 @@ function asTable(series, nameOfX, nameOfY) {
 
 // ---- groups of bars ---------------------------------------------------------------------------------------
 
-// Series over `names`: for each name the bars of all series, one below the other.
+// Series over `names`: per name, the bars of all series below each other.
 export function groups(series, { label, x: nameOfX, y: nameOfY, names }) {
   const found = series.map((one) => new Map(one.points));
   const most = Math.max(...series.flatMap((one) => one.points.map(([, y]) => y)), 0);

@@ -1,13 +1,13 @@
-// Elements. Text is only ever inserted as text nodes: what comes out of a corpus may look like markup.
+// Elements. Text is only ever inserted as text nodes, since the text of a corpus may contain markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// An element: attributes by name; `on…` are listeners, `true` is an attribute without value, null and false are none.
+// An element: attributes by name; `on…` are listeners, `true` is an attribute without value, null and false are omitted.
 export function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-// The same of SVG.
+// The same for SVG.
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -22,11 +22,11 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// A name for a label's `for` and for `aria-controls`, once in the page.
+// An id that is unique in the page, for a label's `for` and for `aria-controls`.
 let named = 0;
 export const unique = (stem) => `${stem}-${++named}`;
 
-// Says a line to people who hear the page.
+// Announces a line to users of screen readers.
 export function say(text) {
   document.getElementById("says").textContent = text;
 }
@@ -67,7 +67,7 @@ export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without a secure context, or where it is forbidden.
+    // Outside secure contexts, or if permission is denied.
     const area = h("textarea", { class: "unseen" });
     area.value = text;
     document.body.append(area);
@@ -78,7 +78,7 @@ export async function copyText(text) {
   say("Copied");
 }
 
-// A button that copies what `text()` gives, and says so.
+// A button that copies the result of `text()` and announces it.
 export function copyButton(label, text) {
   const button = h("button", { type: "button", class: "quiet small" }, label);
   button.addEventListener("click", async () => {

@@ -1,9 +1,9 @@
-// Numbers and texts as people read them.
+// Numbers and texts in readable form.
 
 const whole = new Intl.NumberFormat("en");
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-// The place at or before `at` that is between two characters as readers count them.
+// The position at or before `at` that is between two characters as users perceive them.
 export function boundary(text, at) {
   const joins = /^[\p{M}\u200c\u200d\u{1f3fb}-\u{1f3ff}\udc00-\udfff]/u;
   while (at > 0 && at < text.length && (text[at - 1] === "\u200d" || joins.test(text.slice(at, at + 2)))) at -= 1;
@@ -12,7 +12,7 @@ export function boundary(text, at) {
 
 export const beginning = (text, most) => text.slice(0, boundary(text, most));
 
-// JSON carries whole numbers as numbers: those beyond 2^53 come as they are.
+// JSON has integers as numbers; those beyond 2^53 are shown as parsed.
 export const number = (value) => (Number.isInteger(value) ? whole.format(value) : rounded(value));
 export const short = (value) => (Math.abs(value) < 10000 ? number(value) : compact.format(value));
 export const percent = (value) => `${rounded(100 * value, 3)} %`;
@@ -44,10 +44,10 @@ export function cell(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-// White space of texts in one line: what breaks lines becomes a blank.
+// A text in one line: white space becomes a single space.
 export const oneLine = (text) => String(text ?? "").replace(/\s+/gu, " ");
 
-// A token as it is read: blanks and line breaks of sub-words are shown.
+// A token with its spaces and line breaks made visible.
 export function token(text) {
   if (text === null || text === undefined) return "end";
   return text.replace(/ /g, "␣").replace(/\n/g, "↵").replace(/\t/g, "⇥").replace(/\r/g, "␍") || "∅";

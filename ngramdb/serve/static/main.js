@@ -1,4 +1,4 @@
-// The frame around all views: the address is the state; links and keys change it, and it is shown anew.
+// The frame around all views: the address is the state; links and keys change it, and the page is redrawn.
 
 import { ROOT, useCorpus } from "./api.js";
 import { corpora, describe, from } from "./catalog.js";
@@ -23,7 +23,7 @@ let shown = null;
 
 const state = () => ({ ...fromPath(), ...Object.fromEntries([...new URLSearchParams(location.search)].map(renamed)) });
 
-// Parameters of addresses of answers that the page has under other names.
+// Parameters of addresses of answers whose names differ in the page.
 const isOn = (flag) => /^(|1|true|yes|on)$/i.test(flag);
 const RENAMED = {
   pattern: (value) => ["q", value],
@@ -33,12 +33,12 @@ const RENAMED = {
 const renamed = ([name, value]) => RENAMED[name]?.(value) ?? [name, value];
 const USED = new Set("as by corpus doc explain in kept min model nocase order page period position q rel seed text version view where window".split(" "));
 
-// The page is also what a browser gets at the addresses of answers: `/corpus/@17/concordance?q=…` is a search, too.
+// The page is also shown in browsers at addresses of answers: `/corpus/@17/concordance?q=…` becomes a search.
 const OF_ANSWERS = { count: {}, versions: { view: "corpus" }, removals: { view: "corpus" }, concordance: { as: "lines" }, frequency: { as: "frequency" }, next: { as: "next" }, before: { as: "next" }, documents: { as: "documents" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } };
 
 const segments = () => location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
 
-// A note on parts of the address that the page does not show, with a link to the answer.
+// A note on parts of the address that the page ignores, with a link to the answer.
 function unshown() {
   const [first, ...rest] = segments();
   if (first === undefined) return null;
@@ -63,7 +63,7 @@ function fromPath() {
   return { ...at, ...OF_ANSWERS[rest[0]] };
 }
 
-// The address of a change of the state; `anew` forgets all that is not named.
+// The address of a changed state; `anew` discards everything that is not given.
 function href(changes, anew = false) {
   const next = new URLSearchParams(anew ? {} : state());
   for (const [name, value] of Object.entries(changes)) {
@@ -106,7 +106,7 @@ async function show() {
   ctx.title(VIEWS[view][0]);
   if (!corpus) {
     main.removeAttribute("aria-busy");
-    main.replaceChildren(h("h1", {}, "Nothing to explore yet"), h("p", {}, "This database has no corpus. ", h("code", {}, "ngramdb load DB CORPUS FILES"), " makes one."));
+    main.replaceChildren(h("h1", {}, "Nothing to explore yet"), h("p", {}, "This database has no corpus. ", h("code", {}, "ngramdb load DB CORPUS FILES"), " creates one."));
     return;
   }
   const focused = main.contains(document.activeElement) ? place(document.activeElement) : null;
@@ -125,7 +125,7 @@ async function show() {
   settle(view, focused);
 }
 
-// Where the focus is, in words that hold after the view is made anew.
+// The element with the focus, by a key that survives a redraw.
 const place = (element) => ({ key: element.dataset.key, start: element.selectionStart, end: element.selectionEnd });
 
 function settle(view, focused) {
@@ -154,7 +154,7 @@ function frame(view, corpus) {
   document.getElementById("corpus-choice").hidden = all.length < 2;
 }
 
-// ---- what is always there ---------------------------------------------------------------------------------
+// ---- always present ---------------------------------------------------------------------------------------
 
 function listen() {
   window.addEventListener("popstate", show);
@@ -169,7 +169,7 @@ function listen() {
   document.getElementById("help").addEventListener("click", help);
   document.addEventListener("keydown", (event) => {
     const focused = document.activeElement;
-    // In the empty search box, where a view begins, the key that leads there is no text.
+    // In an empty search box, the keys of the views are shortcuts rather than text.
     const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(focused?.tagName ?? "") && !(focused.type === "search" && !focused.value);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/" && !writing) {
@@ -196,7 +196,7 @@ function changeTheme() {
   try {
     localStorage.setItem("ngramdb.theme", theme);
   } catch {
-    // It holds until the tab is closed.
+    // The choice then lasts until the tab is closed.
   }
   nameTheme();
 }
@@ -210,13 +210,13 @@ function nameTheme() {
 
 const KEYS = [
   ["/", "go to the search box"],
-  ["↑ ↓", "go through suggestions, lines and documents"],
-  ["← →", "go through tabs, and through the values of a chart"],
-  ["Enter", "take, open or run"],
-  ["Ctrl Enter", "run the statement, trace the text"],
-  ["n p", "the next and the previous match in a document"],
-  ["Esc", "close, or stop what is being asked"],
-  ["?", "this list"],
+  ["↑ ↓", "move through suggestions, lines and documents"],
+  ["← →", "move through tabs and the values of a chart"],
+  ["Enter", "accept, open or run"],
+  ["Ctrl Enter", "run the statement or trace the text"],
+  ["n p", "next and previous match in a document"],
+  ["Esc", "close, or stop the running query"],
+  ["?", "show this list"],
 ];
 
 function help() {

@@ -1,13 +1,13 @@
-// A part of the page that waits for answers: it shows that it does, can be stopped, and shows what went wrong.
+// A part of the page that waits for answers: it shows progress, can be stopped, and reports errors.
 
 import { useToken } from "./api.js";
 import { seconds } from "./format.js";
 import { copyButton, h, say } from "./dom.js";
 
-// Answers that are there sooner are not announced: a flash would only disturb.
+// Delay before progress is shown, so that fast answers do not flicker.
 const PATIENCE_MS = 150;
 
-// A section that fills itself with what `work(signal)` resolves to (nodes). `label` says what it is.
+// A section that is filled with the nodes that `work(signal)` resolves to. `label` names the work in progress.
 export function panel(ctx, label, work, attributes = {}) {
   const root = h("section", { class: "panel", "aria-label": label, ...attributes });
   run(ctx, root, label, work);
@@ -52,14 +52,14 @@ const waiting = (label, clock, leave) =>
   );
 
 const stopped = (elapsed, again) =>
-  h("div", { class: "note" }, `Stopped after ${elapsed}. `, h("button", { type: "button", class: "small", onclick: again }, "Ask again"));
+  h("div", { class: "note" }, `Stopped after ${elapsed}. `, h("button", { type: "button", class: "small", onclick: again }, "Run again"));
 
-// What went wrong, in the server's own words: with the line and the caret, where it has them.
+// An error with the server's message and, if it has one, the marked place in the statement.
 export function wrong(error, again = null) {
   say(`Error: ${error.message}`);
   if (error.status === 401) return tokenForm(again);
   if (error.status === undefined) console.error(error);
-  const text = error.status === undefined ? `The page has a fault: ${error.message}` : error.message;
+  const text = error.status === undefined ? `Error in this page: ${error.message}` : error.message;
   return h(
     "div",
     { class: "error", role: "alert" },
@@ -68,13 +68,13 @@ export function wrong(error, again = null) {
     h(
       "div",
       { class: "row" },
-      again && h("button", { type: "button", class: "small", onclick: again }, "Ask again"),
+      again && h("button", { type: "button", class: "small", onclick: again }, "Try again"),
       copyButton("Copy", () => text),
     ),
   );
 }
 
-// The line of the statement where the mistake is, marked.
+// The line of the statement with the error, marked.
 function excerpt({ statement, start, stop } = {}) {
   if (typeof statement !== "string" || !Number.isInteger(start)) return null;
   const first = statement.lastIndexOf("\n", start - 1) + 1;
@@ -94,8 +94,8 @@ function tokenForm(again) {
   return h(
     "form",
     { class: "note", onsubmit: submit },
-    h("p", {}, "This server asks for a token. It is kept until this tab is closed."),
-    h("div", { class: "row" }, box, h("button", {}, "Go on")),
+    h("p", {}, "This server requires a token. It is kept until this tab is closed."),
+    h("div", { class: "row" }, box, h("button", {}, "Continue")),
   );
 }
 

@@ -1,14 +1,14 @@
-// The statement that a view ran: to read, and to copy for other programs.
+// The statement that a view ran, for reading and for use in other programs.
 
 import { lacking, ROOT } from "./api.js";
 import { copyButton, h } from "./dom.js";
 import { asCurl, asPython, scan } from "./sql.js";
 
-// A statement in colours, as nodes.
+// A statement as coloured nodes.
 export const coloured = (statement) =>
   scan(statement).map((piece) => (piece.kind === "space" ? piece.text : h("span", { class: `sql-${piece.kind}` }, piece.text)));
 
-// A fold below a view with the statements that it ran.
+// A collapsible element below a view with the statements that it ran.
 export function ran(ctx, ...statements) {
   const all = statements.flat().filter(Boolean);
   const text = all.join(";\n");

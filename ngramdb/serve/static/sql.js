@@ -1,4 +1,4 @@
-// Statements: written from values, and read as far as a page has to: colours, and what a search box holds.
+// Statements: writing them from values, and scanning them for colours and for the search box.
 
 // ---- writing ----------------------------------------------------------------------------------------------
 
@@ -13,7 +13,7 @@ export function value(given) {
   return `'${String(given).replaceAll("'", "''")}'`;
 }
 
-// A field's path as DESCRIBE lists it, with a backslash before dots that belong to a key.
+// A field's path as listed by DESCRIBE, with a backslash before dots within a key.
 export function field(path) {
   return path
     .replace(/\\(.)|\./g, (whole, escaped) => (escaped ? escaped : "\u0000"))
@@ -22,12 +22,12 @@ export function field(path) {
     .join(".");
 }
 
-// `clauses` that are not empty, with blanks between.
+// The non-empty `clauses`, separated by spaces.
 export const join = (...clauses) => clauses.filter(Boolean).join(" ");
 
 export const is = (path, given) => (given === null ? `${field(path)} IS NULL` : `${field(path)} = ${value(given)}`);
 
-// Conditions that all hold; each in parentheses where it may have an OR.
+// The conjunction of conditions, with parentheses around those that may contain OR.
 export function all(...conditions) {
   const left = conditions.filter(Boolean);
   if (left.length < 2) return left[0] ?? "";
@@ -39,7 +39,7 @@ export function all(...conditions) {
 const PIECES = new RegExp(
   [
     String.raw`(?<space>\s+)`,
-    // A slash after a word, a number or a bracket, or before a space, divides, unless a pattern has to begin there.
+    // A slash after a word, a number or a bracket, or before a space, divides, unless only a pattern can follow.
     String.raw`(?<regex>(?:(?<![\p{L}\p{N}_)\]])/(?![\s/*])|(?<=(?:^|\b(?:COUNT|KWIC|OF|WHERE|AND|OR|NOT)|[(|])\s*)/(?= ))(?:[^/\\\n]|\\[^\n])+/)`,
     String.raw`(?<comment>--[^\n]*|/\*[\s\S]*?(?:\*/|$))`,
     String.raw`(?<ngram>"(?:[^"\\]|\\[\s\S])*(?:"|$))`,
@@ -57,7 +57,7 @@ const PIECES = new RegExp(
   "gu",
 );
 
-// Of the grammar's, those that are no names as a rule.
+// Keywords of the grammar that are seldom used as names.
 const KEYWORDS = new Set(
   `ADD AGAINST ALTER ANALYZE AND AS ASC AT ATTACH BACKOFF BEAM BEFORE BETWEEN BY CASE CHECK COLLOCATES COMPACT
   CONTAINING COPY CORPORA CORPUS COUNT CREATE DELETE DESC DESCRIBE DETACH DIACRITICS DISPERSION DIST DIVERSITY DOCS
@@ -68,7 +68,7 @@ const KEYWORDS = new Set(
   USE USING VERSION VERSIONS WHERE WINDOW WITH WITHIN`.split(/\s+/),
 );
 
-// The pieces of a text, which join to it: {kind, text, start, stop}. Words are `keyword` or `name`.
+// The pieces of a text, which add up to it: {kind, text, start, stop}. Words are `keyword` or `name`.
 export function scan(text) {
   return [...text.matchAll(PIECES)].map((match) => {
     let [kind] = Object.entries(match.groups).find(([, piece]) => piece !== undefined);
@@ -84,7 +84,7 @@ const ANCHORS = new Set(["ngram", "ids", "regex", "mark", "repetition"]);
 const MODIFIERS = /^(MATCH|TEXT|TOKENS|IGNORE|CASE|DIACRITICS|PREFIX)$/;
 const COMPARING = /^(=|!=|<>|<|<=|>|>=|BETWEEN|IN|LIKE|ILIKE|IS|NOT)$/i;
 
-// What a person has typed into the search box:
+// The parsed input of the search box:
 //   {kind: "empty"}
 //   {kind: "statement", statement}   a statement of the language, unchanged
 //   {kind: "pattern", pattern, where}  a pattern, and the condition after its AND
@@ -102,7 +102,7 @@ export function read(typed) {
   return { kind: "text", text };
 }
 
-// True if a statement names its corpus.
+// True if a statement has a FROM clause.
 export const hasSource = (text) => scan(text).some(({ kind, text: word }) => kind === "keyword" && /^FROM$/i.test(word));
 
 // The number of leading pieces that form a pattern; 0 if the text does not begin with one.
@@ -137,7 +137,7 @@ function isCondition(pieces) {
     return pieces.some((piece) => ANCHORS.has(piece.kind) || COMPARING.test(piece.text));
   }
   if (/^(COUNT|OVERLAP)$/i.test(first.text) && second?.text === "(") return true;
-  // A field is a name, or names with dots between; words of the language count in capitals, for texts have them too.
+  // A field is a name, or names separated by dots. Keywords need capitals, since texts contain them too.
   let at = 0;
   while (isName(pieces[at]) && pieces[at + 1]?.text === "." && isName(pieces[at + 2])) at += 2;
   const comparison = pieces[at + 1]?.text;
@@ -151,10 +151,10 @@ function pattern(text, pieces, length) {
   const whole = { kind: "pattern", pattern: text, where: "", whole: text };
   const next = pieces[length];
   if (!next) return whole;
-  // Words after a pattern: a text that happens to begin like one.
+  // Words follow the pattern: this is a text that happens to begin like one.
   if (next.kind === "name") return { kind: "text", text };
   if (!/^(AND|OR)$/i.test(next.text)) return whole;
-  // A part of an OR, or of WITHIN, is no condition by itself: then the whole selects the documents.
+  // A part of an OR or of WITHIN is not a condition on its own: the whole input then selects the documents.
   const entire = pieces.slice(length).some((piece) => /^(OR|WITHIN)$/i.test(piece.text));
   return {
     kind: "pattern",
@@ -165,7 +165,7 @@ function pattern(text, pieces, length) {
   };
 }
 
-// A pattern under the modifiers that its parts accept: token ids none, regular expressions only IGNORE CASE.
+// A pattern with the modifiers that its parts accept: none for token ids, only IGNORE CASE for regular expressions.
 export function modified(pattern, { asText, nocase }) {
   const pieces = scan(pattern).filter((piece) => piece.kind !== "space");
   const has = (kind) => pieces.some((piece) => piece.kind === kind);
@@ -176,7 +176,7 @@ export function modified(pattern, { asText, nocase }) {
 
 // ---- for other programs -----------------------------------------------------------------------------------
 
-// A string literal of Python: JSON's escapes are Python's, but for characters outside the BMP, which need none.
+// A Python string literal: JSON's escapes are valid in Python, except outside the BMP, where none are needed.
 const pythonString = (text) => (text.includes("\n") && !text.includes('"""') && !/["\\]$/.test(text) ? `"""${text.replaceAll("\\", "\\\\")}"""` : JSON.stringify(text));
 
 export function asPython(statement, root, corpus) {

@@ -1,12 +1,12 @@
-// Suggestions below a box: what the server says may be typed next. The pattern is ARIA's combobox.
+// Suggestions below a box for what to type next, from the server. Implements ARIA's combobox pattern.
 
 import { complete } from "./api.js";
 import { h, unique } from "./dom.js";
 
 const WAIT_MS = 90;
 
-// `source(text, cursor, signal)` resolves to candidates {text, start, shown, about, kind}: `text` replaces what stands
-// from `start` to the cursor. `oninput` is called after one was taken. The element wraps the box.
+// `source(text, cursor, signal)` resolves to candidates {text, start, shown, about, kind}: `text` replaces the input
+// from `start` to the cursor. `oninput` is called after a candidate was accepted. The element wraps the box.
 export function suggesting(box, source, oninput = () => {}) {
   const list = h("ul", { class: "suggestions", role: "listbox", id: unique("suggestions"), hidden: true, "aria-label": "Suggestions" });
   let candidates = [];
@@ -72,12 +72,12 @@ export function suggesting(box, source, oninput = () => {}) {
       askedOf = text;
       show(found);
     } catch {
-      // Suggestions are a help: without them one types on.
+      // The box works without suggestions.
       if (!signal.aborted) close();
     }
   };
 
-  // Until the next answer is there: of the last one what goes on with what was typed meanwhile, and nothing else.
+  // Until the next answer arrives, keep those of the last candidates that still match the input.
   const narrow = () => {
     const cursor = box.selectionStart;
     const fits = ({ text, start }) =>
@@ -122,7 +122,7 @@ export function suggesting(box, source, oninput = () => {}) {
 // Suggestions for statements.
 export const ofStatements = (corpus) => (text, cursor, signal) => complete(text, cursor, { signal, corpus });
 
-// Suggestions for what may stand in a search: of plain words, the words that come next; else what a condition takes.
+// Suggestions for searches: after plain words the words that come next, otherwise parts of a condition.
 export const ofSearches = (corpus, read) => async (text, cursor, signal) => {
   const is = read(text);
   if (is.kind === "empty") return [];

@@ -1,4 +1,4 @@
-// A table of an answer: sorted by a click on a head, widened, copied, and saved as a file.
+// A table of rows: sortable by column, widened, copied, and saved as a file.
 
 import { download, formats } from "./api.js";
 import { copyText, h, say } from "./dom.js";
@@ -7,8 +7,8 @@ import { wrong } from "./panel.js";
 
 const FORMAT_NAMES = { csv: "CSV", jsonl: "JSON lines", arrow: "Arrow", parquet: "Parquet" };
 
-// `statement` is what gave the answer; its files have as many rows as the server gives. Without one, the rows
-// shown are saved.
+// `statement` is the statement of the answer; its files have as many rows as the server allows. Without one, the
+// rows shown are saved.
 export function table(answer, statement, { caption = "Rows of the answer", file = "answer" } = {}) {
   const kinds = answer.columns.map((_, at) => kindOf(answer.rows, at));
   const order = { column: -1, down: false };
@@ -46,7 +46,7 @@ function data(value, kind, column) {
 
 const kindOf = (rows, at) => (rows.some((row) => row[at] !== null) && rows.every((row) => row[at] === null || typeof row[at] === "number") ? "number" : "words");
 
-// NULL comes last either way, as in the language.
+// NULL comes last in both orders, as in the language.
 function compare(one, other, sign) {
   if (one === null || other === null) return (one === null) - (other === null);
   if (typeof one === "number" && typeof other === "number") return one === other ? 0 : sign * (one - other);
@@ -64,7 +64,7 @@ function foot(answer, statement, box, file) {
   return h("div", { class: "row foot" }, h("span", { class: "dim" }, count), widen, copy, statement ? saving(statement, file) : savingRows(answer, file));
 }
 
-// A choice of formats; the file is fetched, so that it comes with the token and can say what went wrong.
+// A choice of formats. The file is fetched, so that the request has the token and errors can be shown.
 export function saving(statement, file) {
   const status = h("span");
   const select = h("select", { "aria-label": "Save as a file" }, h("option", { value: "" }, "Save as …"), formats.map((format) => h("option", { value: format }, FORMAT_NAMES[format])));
@@ -77,7 +77,7 @@ export function saving(statement, file) {
     try {
       const { blob, truncated } = await download(statement, format, { signal: stop.signal });
       save(blob, `${file}.${format}`);
-      status.replaceChildren(truncated ? " The first rows, as many as this server gives." : "");
+      status.replaceChildren(truncated ? " The file has the first rows only, the maximum that this server allows." : "");
     } catch (error) {
       status.replaceChildren(error.name === "AbortError" ? " Stopped." : wrong(error));
     }
@@ -101,5 +101,5 @@ function save(blob, name) {
   say(`Saved ${name}`);
 }
 
-// Tabs between columns, as spreadsheets paste; tabs and line breaks inside are blanks.
+// Tab-separated, as spreadsheets expect; tabs and line breaks within values become spaces.
 const tabbed = ({ columns, rows }) => [columns, ...rows].map((row) => row.map((value) => cell(value).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n");

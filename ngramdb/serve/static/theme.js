@@ -1,10 +1,10 @@
-// Before the first paint: the theme that was chosen here, else that of the system. Not a module, which would run later.
+// Set the chosen theme before the first paint. This is not a module, which would run too late.
 (() => {
   let chosen = null;
   try {
     chosen = localStorage.getItem("ngramdb.theme");
   } catch {
-    // Storage may be forbidden.
+    // Storage may be disabled.
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 })();

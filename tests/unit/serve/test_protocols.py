@@ -388,7 +388,7 @@ def test_what_completions_cannot_do_is_refused(client: Any, name: str, value: An
     found = client.json("/v1/completions", "POST", {**body, name: value})
     assert found["status"] == 400
     assert found["error"] == {
-        "message": f"{name} is not supported; leave it out",
+        "message": f"{name} is not supported; omit it",
         "type": "invalid_request_error",
         "param": name,
         "code": None,

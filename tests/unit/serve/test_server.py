@@ -145,7 +145,7 @@ def test_a_unix_socket_is_for_its_user_alone(folder: Path, tmp_path: Path) -> No
             text=True,
             timeout=PATIENCE_S,
         )
-        assert (busy.returncode, "another server listens there" in busy.stderr) == (1, True)
+        assert (busy.returncode, "another server is listening on it" in busy.stderr) == (1, True)
     assert not path.exists()
 
 

@@ -1,4 +1,4 @@
-// Several n-grams beside each other, over a field or over time, in one corpus, in several, or at several versions.
+// Several n-grams compared, by a field or over time, in one corpus, in several, or at several versions.
 
 import { query } from "../api.js";
 import { from, groupFields } from "../catalog.js";
@@ -33,13 +33,13 @@ export async function show(ctx) {
   return [
     h("h1", {}, "Compare"),
     form(ctx, fields, by, time, relative, sources),
-    series.length > MOST_SERIES && note(`The first ${MOST_SERIES} of ${series.length} lines; more would not be told apart.`),
-    others.length > 0 && note(`Not compared, because only words and patterns are: ${others.join(" · ")}`),
-    counted.length ? result(ctx, asked, by, time, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
+    series.length > MOST_SERIES && note(`The first ${MOST_SERIES} of ${series.length} series; more could not be distinguished.`),
+    others.length > 0 && note(`Not compared (only words and patterns can be): ${others.join(" · ")}`),
+    counted.length ? result(ctx, asked, by, time, relative) : note("One n-gram per line, as in the search box: words, patterns in quotes, expressions."),
   ];
 }
 
-// How a field that is a time is grouped, and how a group is a place on a line: a number, and its name.
+// How to group by a field of times, and how to map each group to a position (a number) and a name.
 function timeOf(ctx, by) {
   if (!by) return null;
   const [periods, period] = periodOf(ctx, by);
@@ -55,9 +55,9 @@ function timeOf(ctx, by) {
   return { ...shared, group };
 }
 
-// ---- what is compared -------------------------------------------------------------------------------------
+// ---- the form ---------------------------------------------------------------------------------------------
 
-// Sources are named `corpus` or `corpus@version`, with commas between.
+// Sources are written `corpus` or `corpus@version`, separated by commas.
 function chosenSources(ctx) {
   const known = ctx.corpora.map((one) => one.corpus);
   const named = (ctx.state.in ?? "").split(",").map((one) => one.match(/^(.*?)(?:@(\d+))?$/)).filter((match) => known.includes(match[1]));
@@ -66,7 +66,7 @@ function chosenSources(ctx) {
 }
 
 function form(ctx, fields, by, time, relative, sources) {
-  const box = h("textarea", { rows: 4, "aria-label": "N-grams, one a line", "data-primary": true, "data-key": "ngrams", placeholder: "one n-gram a line" });
+  const box = h("textarea", { rows: 4, "aria-label": "N-grams, one per line", "data-primary": true, "data-key": "ngrams", placeholder: "one n-gram per line" });
   box.value = ctx.state.q ?? "";
   const submit = (event) => {
     event?.preventDefault();
@@ -74,7 +74,7 @@ function form(ctx, fields, by, time, relative, sources) {
   };
   box.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event));
   const set = (name) => (value) => ctx.go({ q: box.value.trim(), [name]: value });
-  const others = [["-", "nothing: totals"], ...fields.map(({ path }) => [path, path])];
+  const others = [["-", "no field (totals)"], ...fields.map(({ path }) => [path, path])];
   return h(
     "form",
     { class: "search", onsubmit: submit },
@@ -110,7 +110,7 @@ function result(ctx, series, by, time, relative) {
   const group = by ? `GROUP BY ${time?.group ?? field(by.path)}` : "";
   const statements = series.map((one) => join("COUNT", one.expression, group, one.source.from));
   const sources = [...new Map(series.map((one) => [one.source.name, one.source])).values()];
-  // Sizes are needed for absolute counts, too: they list the values without an occurrence.
+  // Totals are also needed for absolute counts: they list the values without occurrences.
   const sizes = sources.map((source) => join('COUNT ""', group, source.from));
   const unit = relative ? "per million tokens" : "occurrences";
   return [
@@ -128,7 +128,7 @@ function result(ctx, series, by, time, relative) {
   ];
 }
 
-// [value, count or share] for each value that has tokens, in the order of values.
+// [value, count or share] per value that has tokens, in the order of values.
 function points(rows, sizes, by, time, relative) {
   const measured = (count, size) => (relative ? (PER * count) / Math.max(1, size) : count);
   if (!by) return [["all", measured(rows[0][0], sizes[0][0])]];
@@ -140,7 +140,7 @@ function points(rows, sizes, by, time, relative) {
     .map(([value, size]) => [value, measured(counts.get(value) ?? 0, size)]);
 }
 
-// All values of all series: times in order, others as they come.
+// All values of all series: times in order, others in order of appearance.
 function valuesOf(drawn, time) {
   const all = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))];
   return time ? all.sort((one, other) => one - other) : all;
@@ -154,7 +154,7 @@ function picture(drawn, by, time, unit) {
   const most = new Set([...sum].sort((one, other) => other[1] - one[1]).slice(0, MOST_VALUES).map(([x]) => x));
   const found = drawn.map((one) => new Map(one.points));
   const shown = drawn.map((one, at) => ({ ...one, points: [...most].filter((x) => found[at].has(x)).map((x) => [cell(x), found[at].get(x)]) }));
-  return [groups(shown, { label, x: by?.path ?? "corpus", y: unit, names: [...most].map(cell) }), sum.size > most.size && note(`The ${MOST_VALUES} most frequent of ${number(sum.size)} values; the table has all.`)];
+  return [groups(shown, { label, x: by?.path ?? "corpus", y: unit, names: [...most].map(cell) }), sum.size > most.size && note(`The ${MOST_VALUES} most frequent of ${number(sum.size)} values; the table has all of them.`)];
 }
 
 function below(drawn, by, time) {

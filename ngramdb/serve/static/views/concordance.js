@@ -1,4 +1,4 @@
-// Occurrences in their context, one a line, with the source beside it.
+// Occurrences in context, one per line, with their sources.
 
 import { query } from "../api.js";
 import { sourceFields } from "../catalog.js";
@@ -11,14 +11,14 @@ import { saving } from "../table.js";
 
 const PAGE = 50;
 const ORDERS = [
-  ["", "in the corpus's order"],
-  ["left", "by what stands before"],
-  ["right", "by what stands after"],
-  ["sample", "a random sample"],
+  ["", "in corpus order"],
+  ["left", "by left context"],
+  ["right", "by right context"],
+  ["sample", "random sample"],
 ];
 
 export function results(ctx, search, info) {
-  if (!search.pattern) return note("A concordance shows an n-gram; a condition on documents alone has none. See the documents.");
+  if (!search.pattern) return note("A concordance needs an n-gram, but this is a condition on documents. See the Documents tab.");
   const { state } = ctx;
   const page = Math.max(0, Number(state.page) || 0);
   const fields = sourceFields(info.fields);
@@ -37,10 +37,10 @@ export function results(ctx, search, info) {
   );
   return [
     controls(ctx, info, seed),
-    search.partly && note("Lines of the first n-gram, in the documents that meet the whole condition."),
-    panel(ctx, "Looking for occurrences", async (signal) => {
+    search.partly && note("Occurrences of the first n-gram in documents that satisfy the whole condition."),
+    panel(ctx, "Searching for occurrences", async (signal) => {
       const answer = await query(statement, { signal });
-      if (!answer.rows.length) return [notes(answer), note(page ? "No further occurrences." : "It does not occur here.")];
+      if (!answer.rows.length) return [notes(answer), note(page ? "No further occurrences." : "No occurrences.")];
       const total = answer.summary.total ?? answer.rows.length;
       say(`${number(answer.rows.length)} lines of ${number(total)}`);
       return [notes(answer), lines(ctx, answer, fields), h("div", { class: "row foot" }, sampled ? null : pages(ctx, page, total), saving(statement, "concordance"))];
@@ -49,7 +49,7 @@ export function results(ctx, search, info) {
   ];
 }
 
-// The condition on documents: what stands after the pattern, and the filter.
+// The condition on documents: the rest after the pattern, and the filter.
 function condition(search) {
   const both = [search.where, search.filter].filter(Boolean);
   if (!both.length) return "";
@@ -98,7 +98,7 @@ function lines(ctx, answer, fields) {
   return list;
 }
 
-// All else stays in the address: the way back leads to the same lines.
+// The rest stays in the address, so that going back shows the same lines.
 export const documentLink = (ctx, doc, position = null, q = ctx.state.q) => ctx.href({ view: "document", doc, position, q });
 
 export function pages(ctx, page, total, size = PAGE) {

@@ -1,4 +1,4 @@
-// What a corpus is: sizes, tokenizer, fields with their values, versions, removals.
+// The corpus: sizes, tokenizer, fields with their values, versions, removals.
 
 import { query, removals, versions } from "../api.js";
 import { bars } from "../chart.js";
@@ -19,9 +19,9 @@ export async function show(ctx) {
     h("h1", { dir: "auto" }, ctx.corpus),
     sizes(info),
     h("h2", {}, "Fields"),
-    info.fields.length ? h("div", { class: "fields" }, groupFields(info.fields).map((one) => values(ctx, one))) : note("Its documents have no fields."),
+    info.fields.length ? h("div", { class: "fields" }, groupFields(info.fields).map((one) => values(ctx, one))) : note("The documents have no fields."),
     h("h2", {}, "Frequent tokens"),
-    panel(ctx, "Looking for frequent tokens", async (signal) => {
+    panel(ctx, "Searching for frequent tokens", async (signal) => {
       const { rows } = await query(join("NGRAMS 1 TOP 40", ctx.from), { signal });
       return h("ul", { class: "chips" }, rows.map(([text, ids, count]) => h("li", {}, h("a", { class: "chip", dir: "auto", title: `${number(count)} times`, href: ctx.href({ view: null, q: quoted(text, ids), as: "next" }) }, text, h("span", { class: "dim" }, ` ${short(count)}`)))));
     }),
@@ -34,7 +34,7 @@ export async function show(ctx) {
     h("h2", {}, "Removals"),
     panel(ctx, "Listing removals", async (signal) => {
       const answer = await removals(ctx.corpus, signal);
-      return answer.rows.length ? table(answer, null, { caption: "Removals", file: "removals" }) : note("Nothing was removed from it.");
+      return answer.rows.length ? table(answer, null, { caption: "Removals", file: "removals" }) : note("No documents were removed.");
     }),
     ran(ctx, `DESCRIBE ${name(ctx.own)}`),
   ];
@@ -66,7 +66,7 @@ function values(ctx, one) {
     async (signal) => {
       const answer = await query(statement, { signal });
       const total = answer.summary.total ?? answer.rows.length;
-      // Documents without the field come last, and are no measure for the others.
+      // Documents without the field come last and do not affect the scale.
       const rows = [...answer.rows].sort((one, other) => (one[0] === null) - (other[0] === null));
       const known = rows.filter(([value]) => value !== null).map(([, count]) => count);
       const shown = rows.map(([value, count]) => ({

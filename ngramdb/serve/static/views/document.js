@@ -1,4 +1,4 @@
-// One document, with all that was looked for marked in its text.
+// One document, with all matches marked in its text.
 
 import { documentOf } from "../api.js";
 import { h, say } from "../dom.js";
@@ -11,7 +11,7 @@ import { understood } from "./search.js";
 export async function show(ctx) {
   const info = await ctx.info();
   const doc = /^\d+$/.test(ctx.state.doc ?? "") ? Number(ctx.state.doc) : null;
-  if (doc === null) return note("Which document? The address has no number.");
+  if (doc === null) return note("The address has no document number.");
   const search = understood(ctx, info);
   const statement = join(`DOCS WHERE doc_id = ${doc}`, ctx.from);
   const places = search.pattern && join("KWIC", search.pattern, `WHERE doc_id = ${doc}`, ctx.from);
@@ -22,7 +22,7 @@ export async function show(ctx) {
     h("h1", {}, `Document ${doc}`),
     panel(ctx, "Reading the document", async (signal) => {
       const found = await documentOf(ctx.corpus, ctx.version, doc, search.pattern, signal);
-      if (!found.rows.length) return note(`There is no document ${doc} in ${ctx.corpus}${ctx.version ? ` at version ${ctx.version}` : ""}.`);
+      if (!found.rows.length) return note(`No document ${doc} in ${ctx.corpus}${ctx.version ? ` at version ${ctx.version}` : ""}.`);
       return body(ctx, found);
     }),
     ran(ctx, statement, places),
@@ -43,10 +43,10 @@ function body(ctx, found) {
   ];
 }
 
-// An address of the web is shown as a link, and opened without telling where from; any other scheme stays a text.
+// Web addresses become links without a referrer; any other scheme remains text.
 const link = (value) => (/^https?:\/\/\S+$/i.test(value) ? h("a", { href: value, rel: "noreferrer noopener nofollow", target: "_blank" }, value) : value);
 
-// Half-open ranges of the matches in the text. The server counts characters, and texts here have UTF-16 units.
+// Half-open ranges of the matches. The server counts characters, whereas strings here consist of UTF-16 units.
 function spans(text, { matches, positions }) {
   const units = [0];
   for (const character of text) units.push(units.at(-1) + character.length);
@@ -66,7 +66,7 @@ function marked(text, marks) {
 
 function matches(article, marks, wanted) {
   const all = [...article.querySelectorAll("mark")];
-  if (!all.length) return h("p", { class: "dim" }, marks.length ? "" : "Nothing to mark in this document.");
+  if (!all.length) return h("p", { class: "dim" }, marks.length ? "" : "No matches in this document.");
   let current = Math.max(0, all.findIndex((one) => Number(one.dataset.position) === wanted));
   const place = h("span", { class: "dim", role: "status" });
   const show = (index, move) => {

@@ -1,4 +1,4 @@
-// Documents that have what was looked for, with the beginning of each, or the place where it stands.
+// Matching documents, each with its beginning or the first match.
 
 import { query } from "../api.js";
 import { h, roving, say } from "../dom.js";
@@ -18,9 +18,9 @@ export function results(ctx, search) {
   const where = parts.length > 1 ? parts.map((one) => `(${one})`).join(" AND ") : parts[0];
   const statement = join("DOCS WHERE", where, `LIMIT ${PAGE}`, page > 0 && `OFFSET ${page * PAGE}`, ctx.from);
   return [
-    panel(ctx, "Looking for documents", async (signal) => {
+    panel(ctx, "Searching for documents", async (signal) => {
       const answer = await query(statement, { signal });
-      if (!answer.rows.length) return [notes(answer), note(page ? "No further documents." : "No document has it.")];
+      if (!answer.rows.length) return [notes(answer), note(page ? "No further documents." : "No matching documents.")];
       const total = answer.summary.total ?? answer.rows.length;
       say(`${number(answer.rows.length)} documents of ${number(total)}`);
       return [notes(answer), cards(ctx, answer, search), h("div", { class: "row foot" }, pages(ctx, page, total, PAGE), saving(statement, "documents"))];
@@ -53,7 +53,7 @@ function cards(ctx, answer, search) {
   return list;
 }
 
-// Where words stand that are not parts of others, else where they stand at all.
+// The first place at which the words are not parts of other words, or else the first place at all.
 function wordPlace(text, words) {
   const letter = /[\p{L}\p{N}]/u;
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
@@ -62,13 +62,13 @@ function wordPlace(text, words) {
   return text.indexOf(words);
 }
 
-// The next beginning of a word, for an excerpt to begin there.
+// The next beginning of a word, at which an excerpt may begin.
 function wordStart(text, at) {
   const blank = at > 0 ? text.slice(at, at + 30).search(/\s/) : -1;
   return blank < 0 ? boundary(text, at) : at + blank + 1;
 }
 
-// The place of the words that were looked for, where they stand so in the text; else its beginning.
+// The first place of the words if the text contains them, otherwise its beginning.
 function peek(text, search) {
   const wanted = search.kind === "text" ? search.text.toLowerCase() : search.pattern?.match(/^"((?:[^"\\])*)"/)?.[1].toLowerCase();
   const place = wanted ? wordPlace(text.toLowerCase(), wanted) : -1;

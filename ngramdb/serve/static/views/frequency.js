@@ -1,4 +1,4 @@
-// How often: by the values of a field, as bars, or over time, as a line.
+// Frequencies: bars by the values of a field, or a line over time.
 
 import { frequency } from "../api.js";
 import { groupFields, isDate, isTime } from "../catalog.js";
@@ -12,14 +12,14 @@ import { saving } from "../table.js";
 
 const MOST = 40;
 export const PER = 1_000_000;
-// What the server groups by, for each period of dates: a month is one of a year.
+// The server's grouping per period of dates: a month belongs to a year.
 export const PARTS = { year: ["YEAR"], month: ["YEAR", "MONTH"], day: ["YEAR", "MONTH", "DAY"] };
 const PERIODS = {
-  numbers: [["", "one by one"], ["5", "5 years together"], ["10", "10 years together"]],
+  numbers: [["", "single values"], ["5", "5-year periods"], ["10", "10-year periods"]],
   dates: [["year", "by year"], ["month", "by month"], ["day", "by day"]],
 };
 
-// The periods that values of a field are taken together by, and the chosen one; none of other fields.
+// The periods by which values of a field can be grouped, and the chosen one; none for other fields.
 export function periodOf(ctx, by) {
   const periods = isTime(by) ? PERIODS.numbers : isDate(by) ? PERIODS.dates : null;
   return [periods, periods ? (periods.find(([name]) => name === ctx.state.period) ?? periods[0])[0] : ""];
@@ -33,7 +33,7 @@ export function results(ctx, search, info) {
   const [periods, period] = periodOf(ctx, by);
   const set = (name) => (value) => ctx.go({ [name]: value });
   const unit = search.expression ? "occurrences" : "documents";
-  const replaced = (asked, used, what) => asked && asked !== used && note(`The page has no counts by ${asked} here; these are ${what}.`);
+  const replaced = (asked, used, what) => asked && asked !== used && note(`This page cannot count by ${asked} here; these are counts ${what}.`);
   return [
     replaced(ctx.state.by, by.path, `by ${by.path}`),
     replaced(ctx.state.period, period, period ? `by ${period}` : "by single values"),
@@ -45,12 +45,12 @@ export function results(ctx, search, info) {
       search.expression && labelled("As", choice([["", "per million tokens"], ["0", unit]], relative ? "" : "0", set("rel"), { "data-key": "rel" })),
     ),
     panel(ctx, `Counting by ${by.path}`, async (signal) => {
-      // Shares come with a row for each value that has tokens: a line over time needs those without an occurrence.
+      // With shares, there is a row for each value that has tokens: a line over time needs those without occurrences.
       const along = isTime(by) || period === "year";
       const shares = relative || (along && Boolean(search.expression));
       const asked = wanted(search, by, period, shares, Boolean(periods));
       const found = await frequency(ctx.corpus, ctx.version, asked, signal);
-      if (!found.rows.length) return [notes(found), note("Nothing to count."), ran(ctx, found.statement)];
+      if (!found.rows.length) return [notes(found), note("No counts."), ran(ctx, found.statement)];
       const name = relative ? "per million tokens" : unit;
       const n = PARTS[period]?.length ?? 1;
       const counted = found.rows.map((row) => [row.slice(0, n), row[n], relative ? (row[n + 2] ?? 0) : row[n]]);
@@ -62,7 +62,7 @@ export function results(ctx, search, info) {
   ];
 }
 
-// What is asked of the server: of times all values in their order, of others the most frequent ones.
+// The request: all values of times in order, the most frequent values of other fields.
 function wanted(search, by, period, relative, isOrdered) {
   return {
     ...(search.expression ? { pattern: search.expression, where: search.filter } : { documents: 1, where: all(search.documents, search.filter) }),
@@ -73,7 +73,7 @@ function wanted(search, by, period, relative, isOrdered) {
   };
 }
 
-// Points with a zero for each time at which the corpus has documents and none of them was counted.
+// Points, with a zero for each time at which the corpus has documents but no counted ones.
 async function withAbsent(ctx, points, by, period, signal) {
   const every = await frequency(ctx.corpus, ctx.version, wanted({}, by, period, false, true), signal);
   const known = new Set(points.map(([[value]]) => value));
@@ -103,10 +103,10 @@ function asBars(ctx, points, by, name, period) {
       title: `${number(count)} in all`,
       href: ctx.href({ where: all(ctx.state.where, narrowed(values)), as: "lines", page: null }),
     }));
-  return [h("p", { class: "dim" }, `${name}; a bar leads to the lines behind it`), bars(shown, { label: `${name} by ${by.path}` })];
+  return [h("p", { class: "dim" }, `${name}; click a bar to see the occurrences`), bars(shown, { label: `${name} by ${by.path}` })];
 }
 
-// A value, or the parts of a date that are known: 2001-05.
+// A value, or the known parts of a date: 2001-05.
 function asDate(values) {
   const known = values.filter((value) => value !== null);
   return known.length === 1 ? cell(known[0]) : known.map((part) => String(part).padStart(2, "0")).join("-");

@@ -1,4 +1,4 @@
-// A walk along n-grams: what comes next, what comes before, and a click goes on.
+// A walk along n-grams: the next and the previous tokens, each a link that extends the n-gram.
 
 import { query } from "../api.js";
 import { bars } from "../chart.js";
@@ -9,8 +9,8 @@ import { ran } from "../ran.js";
 import { join, ngram, tokenIds } from "../sql.js";
 
 const MODELS = [
-  ["", "as it stands"],
-  ["INFGRAM", "longest that occurs (∞-gram)"],
+  ["", "exact context"],
+  ["INFGRAM", "longest known context (∞-gram)"],
   ["KNESER_NEY", "Kneser-Ney"],
 ];
 const MOST = 20;
@@ -24,14 +24,14 @@ export function results(ctx, search, info) {
   const after = join("DIST GIVEN", search.literal, model && `USING ${model}`, where, `TOP ${MOST}`, ctx.from);
   const before = join("DIST BEFORE", search.literal, where, `TOP ${MOST}`, ctx.from);
   const parts = join("SCORE", search.literal, ctx.from);
-  // The ids of the n-gram are needed wherever texts of tokens do not simply join with blanks.
+  // Ids are needed if the texts of tokens cannot simply be joined with spaces.
   const ids = query(parts, { signal: ctx.signal }).then((answer) => answer.rows.map((row) => [row[answer.columns.indexOf("token")], row[answer.columns.indexOf("token_id")]]));
   ids.catch(() => null);
   const step = walker(ctx, info, ids);
   return [
     h("div", { class: "row options" }, labelled("After", choice(MODELS, model, (value) => ctx.go({ model: value }), { "data-key": "model" }))),
-    !exact && note(`The number above counts the text under any tokenization; below are the neighbours of the tokens of ${search.literal} only.`),
-    panel(ctx, "Cutting it into tokens", async () => crumbs(ctx, await ids)),
+    !exact && note(`The number above counts the text under any tokenization; the neighbours below are those of the tokens of ${search.literal} only.`),
+    panel(ctx, "Tokenizing", async () => crumbs(ctx, await ids)),
     h(
       "div",
       { class: "walk" },
@@ -42,7 +42,7 @@ export function results(ctx, search, info) {
   ];
 }
 
-// Where a click leads: the n-gram with one more token, as words, or as ids where only these are exact.
+// The n-gram extended by one token, as words, or as ids if only these are exact.
 function walker(ctx, info, ids) {
   return async (id, text, front) => {
     const now = await ids;
@@ -53,7 +53,7 @@ function walker(ctx, info, ids) {
   };
 }
 
-// Words as they are typed, in quotes where they would read as something else.
+// Words as typed, in quotes if they would be parsed as something else.
 const quoted = (text) => (/^[\p{L}\p{N} ]+$/u.test(text) && !/^[A-Z]+ /.test(text) ? text : ngram(text));
 
 function crumbs(ctx, parts) {
@@ -72,12 +72,12 @@ function crumbs(ctx, parts) {
 function side(ctx, title, statement, step) {
   return panel(
     ctx,
-    `What comes ${title.toLowerCase()}`,
+    `Tokens ${title.toLowerCase()}`,
     async (signal) => {
       const answer = await query(statement, { signal });
       const [text, id, count, prob] = ["token", "token_id", "count", "prob"].map((name) => answer.columns.indexOf(name));
       const head = h("h2", {}, title, answer.summary.context_count === undefined ? null : h("span", { class: "dim" }, ` ${number(answer.summary.context_count)} in all`));
-      if (!answer.rows.length || answer.rows.every((row) => row[prob] === null)) return [head, notes(answer), note("It does not occur: nothing to go on with.")];
+      if (!answer.rows.length || answer.rows.every((row) => row[prob] === null)) return [head, notes(answer), note("It does not occur.")];
       const list = bars(
         answer.rows.map((row) => ({
           label: row[id] === null && row[text] === null ? (title === "After" ? "end of the document" : "beginning of the document") : token(row[text]),

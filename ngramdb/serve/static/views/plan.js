@@ -1,10 +1,10 @@
-// A plan, drawn as a tree: the lines of EXPLAIN read back into their branches.
+// A plan as a tree, parsed from the lines of EXPLAIN.
 
 import { h, svg } from "../dom.js";
 
 const BRANCH = /^([│\s]*)(?:([├└])─ )?(.*)$/u;
 
-// {text, facts, children, ms}: what hangs below what is told by how far a line stands to the right.
+// {text, facts, children, ms}: the indent of a line is its depth in the tree.
 export function parse(lines) {
   const root = { text: "", facts: [], children: [], depth: -1 };
   const path = [root];

@@ -1,4 +1,4 @@
-// The editor of statements: colours, suggestions, EXPLAIN ANALYZE, and what was run before.
+// The editor of statements: colours, suggestions, EXPLAIN ANALYZE, and a history.
 
 import { h } from "../dom.js";
 import { coloured } from "../ran.js";
@@ -43,19 +43,19 @@ function edit(ctx, statement) {
   return h(
     "form",
     { onsubmit: (event) => (event.preventDefault(), run(false)) },
-    // Above the editor, where its suggestions do not cover them.
+    // Above the editor, so that its suggestions do not cover them.
     h(
       "div",
       { class: "row options" },
       h("button", { class: "go", title: "Ctrl Enter" }, "Run"),
       h("button", { type: "button", onclick: () => run(true), title: "Ctrl Shift Enter" }, "Explain"),
-      h("span", { class: "dim" }, "Ctrl Enter runs; questions only: this page changes nothing."),
+      h("span", { class: "dim" }, "Ctrl Enter runs the statement. Only queries are allowed: this page is read-only."),
     ),
     wrapped,
   );
 }
 
-// ---- what was run before ----------------------------------------------------------------------------------
+// ---- history ----------------------------------------------------------------------------------------------
 
 function history() {
   try {
@@ -70,7 +70,7 @@ function keep(statements) {
   try {
     localStorage.setItem(STORE, JSON.stringify(statements.slice(0, KEPT)));
   } catch {
-    // Then there is no history.
+    // There is no history without storage.
   }
 }
 
@@ -86,8 +86,8 @@ function past(ctx) {
   return h(
     "section",
     { class: "history", "aria-label": "History" },
-    h("h2", {}, "Run before"),
+    h("h2", {}, "History"),
     h("ul", { class: "plain" }, statements.map((one) => h("li", {}, h("a", { href: ctx.href({ view: "query", q: one, corpus: ctx.state.corpus }, true) }, h("code", {}, coloured(one)))))),
-    h("button", { type: "button", class: "quiet small", onclick: forget }, "Forget these"),
+    h("button", { type: "button", class: "quiet small", onclick: forget }, "Clear history"),
   );
 }

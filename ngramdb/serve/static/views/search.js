@@ -1,4 +1,4 @@
-// The search: one box, and four ways to look at what it finds.
+// The search: one box, and four views of its results.
 
 import { asText } from "../catalog.js";
 import { h, labelled, roving, tick } from "../dom.js";
@@ -31,7 +31,7 @@ export async function show(ctx) {
   return [...top, total(ctx, search), tabs(ctx, tab, search), shown];
 }
 
-// What was typed, as the clauses of statements: {kind, pattern, expression, where, documents, literal}.
+// The input as clauses of statements: {kind, pattern, expression, where, documents, literal}.
 export function understood(ctx, info) {
   const typed = read(ctx.state.q ?? "");
   const filter = ctx.state.where ?? "";
@@ -42,7 +42,7 @@ export function understood(ctx, info) {
     found.pattern = modified(found.literal, options);
     found.expression = found.pattern;
     found.documents = found.pattern;
-    // A sub-word tokenizer puts the blank before a word into its token, so most occurrences of the text have it.
+    // A sub-word token includes the space before a word, so most occurrences of the text begin with a space.
     if (options.asText && info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
   } else if (typed.kind === "pattern") {
     found.pattern = modified(typed.pattern, options);
@@ -76,7 +76,7 @@ function form(ctx, info, search) {
     { class: "row options" },
     search.kind === "text" || search.kind === "pattern" || search.kind === "empty"
       ? [
-          info.kind !== "tokens" && tick("as text", asText(ctx.state, info), (on) => ctx.go({ text: on ? 1 : 0, page: null }), "The string itself, whatever the token boundaries: MATCH TEXT"),
+          info.kind !== "tokens" && tick("as text", asText(ctx.state, info), (on) => ctx.go({ text: on ? 1 : 0, page: null }), "Match the string regardless of token boundaries: MATCH TEXT"),
           info.kind !== "tokens" && tick("ignore case", ctx.state.nocase, (on) => ctx.go({ nocase: on && 1, page: null }), "IGNORE CASE"),
         ]
       : null,
@@ -86,7 +86,7 @@ function form(ctx, info, search) {
   return h("form", { class: "search", role: "search", onsubmit: submit }, h("div", { class: "row main" }, suggesting(box, source), h("button", { class: "go" }, "Search")), options);
 }
 
-// ---- how often --------------------------------------------------------------------------------------------
+// ---- counts -----------------------------------------------------------------------------------------------
 
 function countStatements(ctx, search) {
   const where = search.filter && `WHERE ${search.filter}`;
@@ -134,25 +134,25 @@ function tabs(ctx, chosen, search) {
 
 const panelOf = (tab, content) => h("div", { id: "results", role: "tabpanel", "aria-labelledby": `tab-${tab}` }, content);
 
-// ---- before anything was typed ----------------------------------------------------------------------------
+// ---- before a search --------------------------------------------------------------------------------------
 
 function welcome(ctx, info) {
   const n = (property) => number(Number(info.properties.get(property) ?? 0));
   return h(
     "div",
     { class: "welcome" },
-    h("p", { class: "lead" }, `${ctx.corpus} has ${n("documents")} documents of ${n("tokens")} tokens.`),
-    panel(ctx, "Looking for frequent n-grams", async (signal) => {
+    h("p", { class: "lead" }, `${ctx.corpus} has ${n("documents")} documents and ${n("tokens")} tokens.`),
+    panel(ctx, "Searching for frequent n-grams", async (signal) => {
       const { rows } = await query(join("NGRAMS 3 TOP 200", ctx.from), { signal });
       const texts = rows.map(([text]) => String(text).trim());
       const found = texts.filter((text) => WORDS.test(text)).slice(0, 12);
       const chips = found.map((text) => h("li", {}, h("a", { class: "chip", dir: "auto", href: ctx.href({ q: text }) }, text)));
-      return [found.length ? [h("h2", {}, "Frequent in it"), h("ul", { class: "chips" }, chips)] : null, h("h2", {}, "What the box takes"), examples(ctx, info, found[0] ?? "word")];
+      return [found.length ? [h("h2", {}, "Frequent n-grams"), h("ul", { class: "chips" }, chips)] : null, h("h2", {}, "Search examples"), examples(ctx, info, found[0] ?? "word")];
     }),
   );
 }
 
-// N-grams that are worth to be looked at: words and nothing else.
+// N-grams worth showing: words only.
 const WORDS = /^\p{L}{2,}(\s\p{L}{2,})*$/u;
 
 function examples(ctx, info, text) {
@@ -160,11 +160,11 @@ function examples(ctx, info, text) {
   const [first, last] = [ngram(words[0]), ngram(words.at(-1))];
   const [one] = info.fields;
   const all = [
-    [text, "words, as they stand"],
+    [text, "exact words"],
     [`${first} [0..3] ${last} IGNORE CASE`, "a pattern with a gap"],
-    [`${first} AND NOT ${last}`, "an expression"],
+    [`${first} AND NOT ${last}`, "a Boolean expression"],
     [one ? `${field(one.path)} IS NOT NULL` : "length > 100", "a condition on documents"],
-    [join(`COLLOCATES OF ${first} TOP 20`, ctx.from), "any statement that asks"],
+    [join(`COLLOCATES OF ${first} TOP 20`, ctx.from), "any query"],
   ];
   return h("dl", { class: "examples" }, all.map(([q, means]) => [h("dt", {}, h("a", { href: ctx.href({ q }) }, h("code", {}, q))), h("dd", {}, means)]));
 }

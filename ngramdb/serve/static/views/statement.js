@@ -1,4 +1,4 @@
-// The answer of any statement: a table, or the tree of an EXPLAIN.
+// The answer of a statement: a table, or the tree of EXPLAIN.
 
 import { query } from "../api.js";
 import { h, say } from "../dom.js";
@@ -21,7 +21,7 @@ export function rows(ctx, statement, done = () => {}) {
   ];
 }
 
-// The summary beside the rows: numbers and words, no sentences, no zeros.
+// The summary beside the rows: numbers and words, without notes and zeros.
 function facts(answer) {
   const shown = Object.entries(answer.summary).filter(([name, value]) => value && name !== "note" && typeof value !== "object");
   const all = shown.map(([name, value]) => [name.replaceAll("_", " "), typeof value === "number" ? rounded(value, 6) : String(value)]);

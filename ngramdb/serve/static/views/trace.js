@@ -1,4 +1,4 @@
-// A text against the corpus: what stands in it word for word, and how much each token surprises a model.
+// A text compared with the corpus: verbatim spans, and the surprisal of each token under a model.
 
 import { query, tokens as cut } from "../api.js";
 import { sourceFields } from "../catalog.js";
@@ -9,7 +9,7 @@ import { ran } from "../ran.js";
 import { field, join, ngram, tokenIds } from "../sql.js";
 import { documentLink } from "./concordance.js";
 
-// What an address carries: longer texts are kept by the tab.
+// The maximum length of a text in an address; longer texts are stored in the tab.
 const LONGEST_LINK = 6000;
 const STORE = "ngramdb.trace";
 const MODELS = [
@@ -26,7 +26,7 @@ export async function show(ctx) {
   const least = Math.max(1, Number(ctx.state.min) || (info.kind === "chars" || info.kind === "bytes" ? 12 : 3));
   const heat = ctx.state.as === "surprise";
   const model = MODELS.find(([name]) => name === ctx.state.model)?.[0] ?? MODELS[0][0];
-  return [h("h1", {}, "Trace"), form(ctx, text, least, heat, model), text.trim() ? (heat ? surprise(ctx, text, model) : spans(ctx, text, least, info)) : note("Paste a text: what of it stands in the corpus word for word is coloured.")];
+  return [h("h1", {}, "Trace"), form(ctx, text, least, heat, model), text.trim() ? (heat ? surprise(ctx, text, model) : spans(ctx, text, least, info)) : note("Paste a text to highlight the parts that occur verbatim in the corpus.")];
 }
 
 function kept() {
@@ -38,7 +38,7 @@ function kept() {
 }
 
 function form(ctx, text, least, heat, model) {
-  const box = h("textarea", { rows: 4, "aria-label": "Text to trace", "data-primary": true, "data-key": "text", placeholder: "a text" });
+  const box = h("textarea", { rows: 4, "aria-label": "Text to trace", "data-primary": true, "data-key": "text", placeholder: "text" });
   box.value = text;
   const go = (changes = {}) => {
     const long = box.value.length > LONGEST_LINK;
@@ -54,25 +54,25 @@ function form(ctx, text, least, heat, model) {
       "div",
       { class: "row options" },
       h("button", { class: "go", title: "Ctrl Enter" }, "Trace"),
-      labelled("Show", choice([["", "spans in the corpus"], ["surprise", "surprise of a model"]], heat ? "surprise" : "", (as) => go({ as }), { "data-key": "as" })),
+      labelled("Show", choice([["", "spans in the corpus"], ["surprise", "surprisal under a model"]], heat ? "surprise" : "", (as) => go({ as }), { "data-key": "as" })),
       heat
         ? labelled("Model", choice(MODELS, model, (value) => go({ model: value }), { "data-key": "model" }))
         : labelled("At least", choice([1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 30].concat(least).filter((n, at, all) => all.indexOf(n) === at).sort((a, b) => a - b).map((n) => [n, plural(n, "token")]), least, (min) => go({ min }), { "data-key": "min" })),
-      box.value.length > LONGEST_LINK && h("span", { class: "dim" }, "Too long for an address: this tab keeps it."),
+      box.value.length > LONGEST_LINK && h("span", { class: "dim" }, "Too long for a link; stored in this tab."),
     ),
   );
 }
 
-// ---- where tokens stand in the text -----------------------------------------------------------------------
+// ---- places of tokens in the text -------------------------------------------------------------------------
 
-// The half-open range of each token in the text. Tokens that are no text (parts of a character) take no room.
+// The half-open range of each token in the text. Parts of a character have empty ranges.
 export function places(text, tokens) {
   const lower = text.toLowerCase();
   const found = [];
   let at = 0;
   for (const token of tokens) {
     const wanted = token ?? "";
-    // A token stands a few characters of white space further at most: what is not there is not looked for in all.
+    // At most some white space separates tokens, so a missing token is not searched for in the whole text.
     const window = wanted.length + 200;
     let start = wanted ? text.slice(at, at + window).indexOf(wanted) : -1;
     if (start < 0 && wanted) start = lower.slice(at, at + window).indexOf(wanted.toLowerCase());
@@ -97,7 +97,7 @@ async function tokensOf(text, model, ctx, signal) {
 
 function spans(ctx, text, least, info) {
   const statement = join("TRACE", ngram(text), `MIN LENGTH ${least}`, ctx.from);
-  const beside = h("aside", { class: "beside", "aria-live": "polite", "aria-label": "Documents of a span" }, note("Choose a span to see where it stands."));
+  const beside = h("aside", { class: "beside", "aria-live": "polite", "aria-label": "Documents of a span" }, note("Choose a span to see its occurrences."));
   return [
     panel(ctx, "Tracing the text", async (signal) => {
       const [found, { tokens }] = await Promise.all([query(statement, { signal }), tokensOf(text, "", ctx, signal)]);
@@ -106,7 +106,7 @@ function spans(ctx, text, least, info) {
       const covered = found.summary.covered ?? 0;
       const n = found.summary.tokens ?? tokens.length;
       say(plural(all.length, "span"));
-      const head = h("p", { class: "total" }, h("strong", {}, n ? percent(covered / n) : "0 %"), ` of ${plural(n, "token")} stand in the corpus, in ${plural(all.length, "span")} of at least ${plural(least, "token")}`);
+      const head = h("p", { class: "total" }, h("strong", {}, n ? percent(covered / n) : "0 %"), ` of ${plural(n, "token")} occur in the corpus, in ${plural(all.length, "span")} of at least ${plural(least, "token")}`);
       return [notes(found), head, key(), h("div", { class: "traced" }, coloured(ctx, text, tokens, all, beside, info), beside)];
     }),
     ran(ctx, statement),
@@ -129,7 +129,7 @@ function key() {
   );
 }
 
-// The text with its spans: each piece is coloured by the longest span over it, and leads to all of them.
+// The text with its spans: the longest span determines the colour of each piece; a click lists all of them.
 function coloured(ctx, text, tokens, all, beside, info) {
   const where = places(text, tokens.map((one) => one.token));
   const best = tokens.map(() => null);
@@ -178,7 +178,7 @@ function occurrences(ctx, span, tokens, info) {
     {},
     h("h2", { dir: "auto" }, oneLine(span.text)),
     h("p", { class: "dim" }, `${plural(span.length, "token")}, ${plural(span.count, "time")} in the corpus`),
-    panel(ctx, "Looking for it", async (signal) => {
+    panel(ctx, "Searching for occurrences", async (signal) => {
       const answer = await query(statement, { signal });
       const at = (name) => answer.columns.indexOf(name);
       const list = answer.rows.map((row) => {
@@ -195,7 +195,7 @@ function occurrences(ctx, span, tokens, info) {
   );
 }
 
-// ---- surprise ---------------------------------------------------------------------------------------------
+// ---- surprisal --------------------------------------------------------------------------------------------
 
 const BITS = [2, 5, 9, 14];
 const ofBits = (bits) => BITS.filter((bound) => bits >= bound).length;
@@ -214,7 +214,7 @@ function surprise(ctx, text, model) {
   ];
 }
 
-// What is infinite has no number in JSON.
+// JSON cannot represent infinity.
 const perplexity = (summary) => (summary.zero_probabilities ? "∞" : rounded(summary.perplexity));
 
 function heated(text, tokens) {
@@ -228,10 +228,10 @@ function heated(text, tokens) {
     nodes.push(text.slice(at, start), h("span", { class: `heat heat${one.bits === null ? "none" : ofBits(one.bits)}`, title: `${said}; effective n ${one.n}; ${short(one.count ?? 0)} times` }, text.slice(start, stop)));
     at = stop;
   });
-  return h("div", { class: "text", dir: "auto", tabindex: "0", role: "group", "aria-label": "The text, coloured by surprise" }, nodes, text.slice(at));
+  return h("div", { class: "text", dir: "auto", tabindex: "0", role: "group", "aria-label": "The text, coloured by surprisal" }, nodes, text.slice(at));
 }
 
-// The same as a line of bars, a token each.
+// The same as bars, one per token.
 function line(tokens) {
   const top = Math.max(16, ...tokens.map((one) => (Number.isFinite(one.bits) ? one.bits : 0)));
   const width = Math.max(1, tokens.length);
@@ -241,5 +241,5 @@ function line(tokens) {
   });
   const mean = tokens.filter((one) => Number.isFinite(one.bits));
   const average = mean.reduce((sum, one) => sum + one.bits, 0) / Math.max(1, mean.length);
-  return svg("svg", { class: "heatline", viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": `Surprise of ${plural(tokens.length, "token")}, ${rounded(average, 3)} bits on average` }, drawn);
+  return svg("svg", { class: "heatline", viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": `Surprisal of ${plural(tokens.length, "token")}, ${rounded(average, 3)} bits on average` }, drawn);
 }
