@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Configuration of all tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Ctrl-C reaches the tests and the programs they start, also where a shell began them in the background:
+    """Let Ctrl-C reach the tests and the programs they start, even if a shell started them in the background:
     it then has the signal ignored, and children inherit that.
     """
     if config.getoption("--rewrite"):
@@ -47,8 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Percent of the examples that the test of a property asks for: `usual` for each change, `few` for a second
-# Python and `make quick`, `thorough` for a night. An example that takes long on a busy machine is no failure.
+# Percentage of the examples of each property test: `usual` for each change, `few` for a second Python
+# and `make quick`, `thorough` for a night. An example that takes long on a busy machine is not a failure.
 SHARES = {"few": 10, "usual": 40, "thorough": 1000}
 for name in SHARES:
     settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow])

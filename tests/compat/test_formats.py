@@ -1,14 +1,14 @@
 """Databases that earlier versions wrote are opened, asked, checked, written to and compacted.
 
-Each folder here has a database as it was on disk, the questions that it was asked then with their answers,
-and the script that wrote both. Nothing in them is ever replaced: where a test here fails, people cannot use
+Each folder here has a database as it was on disk, questions with their answers at that time,
+and the script that wrote both. Nothing in them is ever replaced: if a test here fails, users cannot open
 the databases that they have. `format_1/write.py` wrote the others, too:
 
 - `format_1`: the first one
 - `format_1_frequent_ngrams`: the statistics of a corpus have frequent n-grams
-- `format_1_load_records`: a corpus has the record of a load that may go on
+- `format_1_load_records`: a corpus has the record of a load that can be resumed
 - `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
-- `format_1_sentences`: segments say where sentences begin
+- `format_1_sentences`: segments record the beginnings of sentences
 - `format_1_kept_versions`: a version is kept by name, fields have the types of a table's columns
 - `format_1_far_index`: some segments have a far index
 - `format_1_dropped_corpora`: a version that is kept by name has a corpus that was dropped

@@ -105,7 +105,7 @@ def test_what_is_read_is_verified_first(kind):
             except CorruptionError as error:
                 assert error.offset == at // 4096 * 4096
                 found[section] += 1
-    # What a kind of question reads at all, it reads many blocks of.
+    # Every section that questions read at all is read in many blocks.
     assert sum(found.values()) >= FLIPS_PER_SECTION / 2, found
 
 
@@ -133,7 +133,7 @@ def test_check_finds_every_damage():
 
 
 def test_a_block_that_was_sound_is_not_read_as_sound_elsewhere():
-    """Each connection verifies for itself: what one has seen says nothing of another's file."""
+    """Each connection verifies for itself: results for one file say nothing about another one."""
     files, name, grams = sound()
     place = Container.open(memoryview(files[name]), name).sections["directory.tree"]
     with opened(files, read_only=True) as db:

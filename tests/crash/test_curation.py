@@ -98,7 +98,7 @@ SCENARIOS = {
     # Three segments are sorted, and merged into one.
     "load and merge": lambda store: load(store, ["more of the", "same", "more cats and"], sort_tokens=3),
     "compact without room to sort": lambda store: compact(store, "a", segment_tokens=BIG, sort_tokens=1),
-    "let go of old versions": keep_few,
+    "release old versions": keep_few,
 }
 
 
@@ -140,7 +140,7 @@ def check_restart(directory, allowed):
 
 
 def restarts(directory, k):
-    """What may be found after the power failed: all that was not synced is lost, or, now and then, a part of
+    """Yield the possible states after a power failure: all unsynced data are lost or, occasionally, a part of
     it."""
     yield directory.crash(drop="all")
     if k % 3 == 0:
@@ -149,7 +149,7 @@ def restarts(directory, k):
 
 @pytest.fixture(params=SCENARIOS)
 def scenario(request):
-    """What is done, at which of its operations a fault is made, and the states before and after."""
+    """A change, the operation at which a fault is injected, and the states before and after."""
     run = SCENARIOS[request.param]
     directory = FaultyDirectory(start())
     before = state_of(directory)
@@ -161,7 +161,7 @@ def scenario(request):
 
 
 def attempt(run, directory):
-    """Whether it was done, and the error that ended it."""
+    """Return whether the change succeeded, and the error that ended it."""
     try:
         run(Store.open(directory))
     except (StorageError, SimulatedCrash) as error:
@@ -191,7 +191,7 @@ def test_one_failing_operation_leaves_the_old_version_or_does_no_harm(scenario):
             assert error.path is not None
         allowed = [after if done else before]
         check_restart(directory.crash(drop="all"), allowed)
-        if k % 3 == 0:  # the same process goes on
+        if k % 3 == 0:  # the same process continues
             check_restart(directory, allowed)
     assert n_failed > 0
 

@@ -1,4 +1,4 @@
-"""Damage to any file of a database: an error that says so, or the right answer; never a wrong one, never a
+"""Damage to any file of a database yields an error or the right answer; never a wrong one, never a
 signal."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def answers(files):
 
 
 def verdict(files):
-    """What became of a damaged database: "right", "detected", or "wrong"."""
+    """Classify the behaviour of a damaged database: "right", "detected", or "wrong"."""
     try:
         found = answers(files)
     except StorageError:
@@ -65,7 +65,7 @@ def verdict(files):
 
 
 def problems(files):
-    """What CHECK finds; what keeps the database from being opened counts, too."""
+    """Return the findings of CHECK; failing to open the database also counts."""
     try:
         with opened(files, read_only=True) as db:
             return db.execute("CHECK").fetchall()

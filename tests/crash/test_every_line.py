@@ -91,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def state(path: Path) -> object:
-    """What the newest version has, and what is wrong with it."""
+    """Return the content of the newest version, and its defects."""
     with ngramdb.connect(path, read_only=True) as db:
         kept = [row[0] for row in db.execute("SHOW VERSIONS").fetchall()]
         corpora = {name: db.corpus(name).n_documents for name in sorted(db.corpora())}

@@ -136,7 +136,7 @@ def scenario(request, writes):
 
 
 def restarts(directory):
-    """What may be found after the power failed now."""
+    """Yield the possible states after a power failure now."""
     yield directory.crash(drop="all")
     for seed in range(N_SEEDS):
         # Each place of a fault gets outcomes of its own, or the same few would be tried again and again.
@@ -180,7 +180,7 @@ def check_restart(directory, allowed, writes):
 
 
 def run_until_fault(scenario, directory):
-    """How many commits returned, and the error that ended the run (None if none did)."""
+    """Return the number of commits that returned, and the error that ended the run (or None)."""
     done = 0
     try:
         for _ in scenario.run(directory):
@@ -223,10 +223,10 @@ def test_one_failing_operation_leaves_the_old_version_or_no_trace(scenario, erro
             assert done < len(scenario.states) - 1
         allowed = [scenario.states[done]]
         if allowed == [None]:
-            allowed.append([])  # an empty database may be there though its creator could not be told
+            allowed.append([])  # an empty database may exist although its creator was not notified
         for after in restarts(directory):
             check_restart(after, allowed, writes)
-        # The same process can go on as if nothing had been tried.
+        # The same process can continue as if nothing had been attempted.
         check_restart(directory, allowed, writes)
     assert n_failed > 5
 
@@ -247,7 +247,7 @@ def test_a_device_that_fails_from_some_operation_on_leaves_the_old_or_the_new_ve
 
 
 def check_message(error, error_number):
-    """A StorageError that was raised from the system's error, names a place, and says what to do."""
+    """Check a StorageError that was raised from the system's error: it names a place and a remedy."""
     assert isinstance(error, StorageError)
     assert isinstance(error.__cause__, OSError)
     assert error.__cause__.errno == error_number

@@ -164,7 +164,7 @@ def test_polls_within_a_document(name: str, model: str) -> None:
 
         LONG_CONTEXTS[name](corpus, "a", model)  # what is counted once and kept
         n = n_polls(run)
-        assert n >= LEAST_POLLS, f"{n} polls do not go by the work done in {N_TOKENS} tokens"
+        assert n >= LEAST_POLLS, f"{n} polls do not depend on the work done for {N_TOKENS} tokens"
         for k in (LEAST_POLLS // 4, LEAST_POLLS // 2):
             assert is_stopped(run, k)
 

@@ -1,4 +1,4 @@
-"""A process that is forked while other threads ask and write can ask and write, too; nothing hangs.
+"""A process that is forked while other threads query and write can query and write too; nothing hangs.
 
 Each of these runs in a process of its own (alone.py).
 """
@@ -24,7 +24,7 @@ FORKS = 12
 
 
 def ask(db, corpus):
-    """What goes through the locks: refreshing, tokenizers, models, metadata; each answer is known."""
+    """Use everything that takes locks: refreshing, tokenizers, models, metadata; each answer is known."""
     assert db.execute('COUNT "war" FROM w').fetchall() == [(N,)]
     assert corpus.count_many(["war and", "the x"] * 20).tolist() == [N, 0] * 20
     assert corpus.prob("and", "the war", model="kneser_ney") > 0.1

@@ -57,17 +57,17 @@ class Commands:
         return self._asked(json.dumps(arguments))
 
     def end(self) -> int:
-        """How it has ended: its exit status, or minus the number of a signal."""
+        """Return how it ended: its exit status, or minus the number of a signal."""
         return self._asked("")
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        """Run one to its end: the exit status, and all that it has said."""
+        """Run one to its end; return the exit status and its output."""
         before = self._log.stat().st_size
         self.start(*arguments)
         return self.end(), self._log.read_text()[before:]
 
     def run_killed(self, after_s: float, *arguments: str) -> bool:
-        """Run one that is killed after some time; False where it was quicker."""
+        """Run one that is killed after some time; return False if it finished earlier."""
         pid = self.start(*arguments)
         time.sleep(after_s)
         os.kill(pid, signal.SIGKILL)

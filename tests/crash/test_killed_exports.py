@@ -12,7 +12,7 @@ import pytest
 
 import ngramdb
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals and locks")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows lacks these signals and locks")
 
 # The command line, which waits for a line of its input in the middle of an export.
 PAUSED = """

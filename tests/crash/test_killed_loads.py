@@ -1,4 +1,4 @@
-"""A load that is killed again and again, and goes on each time: every document once, in their order."""
+"""A load that is killed again and again, and resumed each time, loads every document once and in order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def numbers(path) -> list[int]:
 
 
 def versions(path) -> int:
-    """How many commits there were."""
+    """Return the number of commits."""
     return max(
         (int(one.name.split(".")[0]) for one in path.glob("manifests/*") if one.name[0].isdigit()), default=0
     )

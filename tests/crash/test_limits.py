@@ -1,5 +1,5 @@
 """Devices that are full or read-only, memory and descriptors that run out, files that vanish: a clear error,
-and a database that is as it was. Each story is told by a process of its own, whose limits end with it."""
+and an unchanged database. Each scenario runs in its own process, whose limits end with it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ with ngramdb.connect(path) as db:
     sound(db, n)
 """
 
-# Of two parts one fits. What the other one wrote before it failed is given back.
+# Only one of two parts fits. The space of the failed one is released.
 FULL_PARTS = """
 out, files = os.path.dirname(path) + "/out", sys.argv[2]
 ngramdb.build(out, files, (0, 2))

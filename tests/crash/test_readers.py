@@ -1,5 +1,5 @@
-"""Readers in other processes and threads, beside a writer that merges, removes and lets go of versions all
-the time."""
+"""Readers in other processes and threads, beside a writer that continuously merges, removes and releases
+versions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ with ngramdb.connect(sys.argv[1], read_only=True) as db:
 
 
 def write(db, is_enough):
-    """Commits without a pause, as many as it takes; says how many versions there were."""
+    """Commit without a pause until it is enough; return the number of versions."""
     db.settings["keep_versions"] = 1
     c = db.corpus("c")
     first, n = db.version, 0
@@ -85,7 +85,7 @@ def test_readers_in_other_processes_see_whole_versions_only(tmp_path):
             _, errors = reader.communicate(timeout=120)
             assert reader.returncode == 0, errors
         assert db.execute("CHECK").fetchall() == []
-        # Nobody reads any more: the next commits let go of all that was held.
+        # Without readers, the next commits release everything that was kept for them.
         db.corpus("c").append(["left right"])
         db.corpus("c").append(["left right"])
     store = Store.open(RealDirectory(path))

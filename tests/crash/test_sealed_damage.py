@@ -177,7 +177,7 @@ def join_first_two(parts):
 
 
 def change_suffixes(token):
-    """Another word in place of the last one, wherever it stands: all orders remain right."""
+    """Replace the last word by another one, wherever it occurs: all orders remain right."""
 
     def change(parts):
         data, dtype = parts.sections["tokens"]

@@ -55,7 +55,7 @@ def operate(path: Path, scratch: Path) -> None:
     """Every operation; those that cannot be done raise an error of ours, and the others are done."""
     use(path, scratch, read_only=True)
     use(path, scratch, read_only=False)
-    # A database that is made, with whatever stands there.
+    # Creating a database at a place that is already in use.
     with contextlib.suppress(StorageError), Store.open(RealDirectory(path)).begin(0.0):
         pass
 
@@ -127,7 +127,7 @@ def places(path: Path) -> list[str]:
 
 
 def counterpart(other: Path, place: str) -> Path:
-    """What stands in the other database where `place` is in this one."""
+    """Return the part of the other database that corresponds to `place` in this one."""
     folder, _, last = place.rpartition("/")
     if not folder or (other / place).exists():
         return other / place
@@ -323,7 +323,7 @@ WRITERS = {
 
 
 def _unread(stat: os.stat_result) -> tuple[int, ...]:
-    """All of it but when a link was last read: to look where it leads is to read it."""
+    """Everything but the access time of a link: resolving a link changes it."""
     return (stat.st_mode, stat.st_ino, stat.st_nlink, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 

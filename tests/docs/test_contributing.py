@@ -18,7 +18,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def paths(text: str) -> list[str]:
-    """What is written in backquotes and looks like a path in the tree."""
+    """Return everything in backquotes that looks like a path in the tree."""
     return [path for path in re.findall(r"`([\w./-]+/[\w./-]*|[A-Z]+\.md)`", text) if "…" not in path]
 
 
@@ -49,7 +49,7 @@ def test_the_docstring_of_a_package_names_its_folders(package: Path) -> None:
 
 
 def is_in(path: str, name: str) -> bool:
-    """Whether a path is the one named, or in the folder that is named."""
+    """Return True if a path is the one named, or in the folder that is named."""
     return path == name or (name.endswith("/") and path.startswith(name))
 
 

@@ -52,7 +52,7 @@ def name_of(page: Path) -> str:
 
 
 def statement_kinds(texts: list[str]) -> set[type]:
-    """The kinds of statements among texts; what is no statement, as an example of a mistake, is left out."""
+    """Return the kinds of statements among texts, except for invalid ones, which show mistakes."""
     kinds: set[type] = set()
     for text in texts:
         try:
@@ -115,14 +115,14 @@ def test_blocks_are_of_kinds_that_are_run(page: Path) -> None:
         if block.kind == "text":
             assert before is not None and before.kind == "python", f"{where}: what prints this?"
         elif block.kind == "sh":
-            # The two set-up lines: .ci/run runs them as they stand there.
+            # The two set-up lines: .ci/run runs them literally.
             assert page == README and len(block.lines) == 1, where
         else:
             assert block.kind in ("python", "console"), f"{where}: nobody runs {block.kind!r}"
 
 
 def anchor(title: str) -> str:
-    """What a link to a section has after `#`."""
+    """Return the anchor of a section, as used in links after `#`."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
@@ -165,7 +165,7 @@ def test_lines_of_text_are_not_too_long(page: Path) -> None:
 
 def test_statements_beside_what_other_programs_do_can_be_parsed() -> None:
     rows = re.findall(r"^\|.*\|$", COMING_FROM.read_text(encoding="utf-8"), re.MULTILINE)
-    # In a row of a table, bars that are not its own stand behind a backslash.
+    # Bars within cells of a table are escaped by a backslash.
     cells = [row.partition(" | ")[2].replace(r"\|", "|") for row in rows]
     here = [code for cell in cells for code in re.findall(r"`([^`]+)`", cell)]
     heads = (

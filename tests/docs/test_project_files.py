@@ -1,4 +1,4 @@
-"""What the files at the top of the tree state of the project agrees with the project."""
+"""The facts in the files at the top of the tree agree with the project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ APACHE_2_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523
 
 
 def field(name: str) -> str:
-    """The text of a field of CITATION.cff that stands on one line."""
+    """Return the value of a one-line field of CITATION.cff."""
     found = re.search(rf"^{name}: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None, name
     return found[1].strip('"')

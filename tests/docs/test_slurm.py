@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the script
 
 
 class Cluster:
-    """What `sbatch` does with an array, as far as the script sees it."""
+    """A stand-in for `sbatch` with arrays, as far as the script uses it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ def test_an_array_and_what_was_missing_make_a_corpus(tmp_path: Path) -> None:
     assert (missing.stdout, missing.returncode) == ("1\n", 3)
     assert cluster.sbatch(missing.stdout.strip()) == [0]
     assert cluster.sbatch(COMMIT="1") == [0]
-    assert cluster.sbatch(COMMIT="1") == [1]  # told that they are there already
+    assert cluster.sbatch(COMMIT="1") == [1]  # reports that they exist already
     with ngramdb.connect(tmp_path / "db", read_only=True) as db:
         assert answers(db, "c") == loaded(files, tokenizer)
 

@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 
 
 def answered(file: Path) -> list[Case]:
-    """The cases with an answer that is no error."""
+    """Return the cases whose answer is not an error."""
     return [
         case
         for case in cases(file)

@@ -5,24 +5,24 @@ empty line ends it. The statements of a file run in its order, on one database o
 `data/` as the current folder. `pytest tests/language --rewrite` replaces the answers in the files by the
 present ones (look at the difference before you keep it).
 
-An answer is the names of the columns, a line for each row with its values as JSON (NULL for None), and what
-the summary tells besides, without notes and versions; or `error: ` and the message. `…` stands for anything
+An answer is the names of the columns, a line per row with its values as JSON (NULL for None), and the other
+facts of the summary, without notes and versions; or `error: ` and the message. `…` matches anything
 on its line; it is written in the place of times, versions, sizes and names of files.
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
-that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
+that were removed, with the database reopened before each statement, in segments of two kinds, with rows
 of some or all segments are in another order, asked over the two members of a crew (`tests/support/crews.py`),
 and in an object store.
 
 Directives:
 
-    # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
+    # corpora: a b     (first lines of the file) the corpora of CORPORA to query, the current one first
     # params: […]      the values of the statement's parameters, as JSON
     # version: name    the version before the statement: `$name` stands for it in later statements
     # rerun: no        what the statement answers depends on the arrangement: compared in one segment only
 
-A file that names no corpora has texts that are no statements: these are parsed, and not run.
+A file without corpora has invalid statements: these are parsed, and not run.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Run:
         return found
 
     def _remember(self, statement: str, found: str) -> None:
-        """What belongs to the session is said again when the database is opened anew."""
+        """Repeat statements that belong to the session after the database is reopened."""
         kinds = (ast.Use, ast.Attach, ast.Detach, ast.SetSetting, ast.ResetSetting)
         if "error: " not in found and any(isinstance(one, kinds) for one in parsed(statement)):
             self._set_up.append(statement)
@@ -187,7 +187,7 @@ def check(case: Case, found: str, wrong: dict[int, str], messages: list[str]) ->
 
 
 def conclude(file: Path, wrong: dict[int, str], messages: list[str]) -> None:
-    """Fails where an answer was another one, after rewriting the file if that was asked for."""
+    """Fail if an answer differs, after rewriting the file if that was requested."""
     if wrong and os.environ.get("NGRAMDB_REWRITE"):
         rewrite(file, wrong)
     assert not messages, "\n\n".join(messages)

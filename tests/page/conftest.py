@@ -33,7 +33,7 @@ FLAGS = (
     "--disable-sync",
 )
 PICTURES = Path(os.environ.get("NGRAMDB_PICTURES") or Path(__file__).parents[2] / "build" / "page")
-#: How long anything on the page may take, in milliseconds.
+#: Time limit of all operations on the page, in milliseconds.
 PATIENCE_MS = 60_000
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script>'
 
@@ -93,7 +93,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the database is served."""
+    """The address at which the database is served."""
     pytest.importorskip("starlette")
     pytest.importorskip("uvicorn")
     command = [sys.executable, "-m", "ngramdb", "serve", str(database), "--port", "0"]
@@ -148,7 +148,7 @@ class Visitor:
         self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
     def text(self) -> str:
-        """What the main part says."""
+        """Return the text of the main part."""
         return str(self.page.inner_text("main"))
 
 

@@ -1,4 +1,4 @@
-"""What axe-core says of each view, by day and on a phone at night: nothing serious."""
+"""axe-core finds nothing serious in any view, with the light theme and on a phone with the dark one."""
 
 from __future__ import annotations
 

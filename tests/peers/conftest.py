@@ -44,7 +44,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory, tokenizer_file: Path) -
     documents = data_file("small.jsonl.gz")
     database = tmp_path_factory.mktemp("peers") / "small.ngdb"
     with ngramdb.connect(str(database)) as opened:
-        # About three segments: the answers must not depend on where they lie.
+        # About three segments: the answers must not depend on their boundaries.
         made = opened.create_corpus("small", tokenizer=str(tokenizer_file), segment_tokens=2_500_000)
         made.load(str(documents))
         yield opened

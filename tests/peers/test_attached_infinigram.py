@@ -32,9 +32,9 @@ sys.argv = ["indexing", *sys.argv[1:]]
 indexing.main()
 """
 DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
-# Its builder makes wrong tables of fewer bytes, without a word.
+# With fewer bytes, its builder silently writes wrong tables.
 BYTES_PER_SHARD = 150_000
-# How it writes a document's end among next tokens.
+# Its code for a document's end among next tokens.
 EOS = 3
 
 
@@ -111,7 +111,7 @@ def build(folder: Path, documents: list[list[int]], name: str, shards: int, vers
 
 
 def survived(asks: list[Callable[[], Any]]) -> list[Any]:
-    """The answers, asked in a child process; None where that dies, as its distributions do at times."""
+    """Return the answers of a child process; None if it dies, as its distributions do at times."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -179,7 +179,7 @@ def test_probabilities(case: Case) -> None:
 
 
 def test_distributions(case: Case) -> None:
-    """Its own are sometimes wrong for frequent contexts: more ends than there are documents."""
+    """Its own are sometimes wrong for frequent contexts: they count more ends than documents."""
     n_right = n_wrong = 0
     for _ in range(5):
         grams = case.grams(6)

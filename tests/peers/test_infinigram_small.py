@@ -1,6 +1,6 @@
 """infini-gram's answers on `small.jsonl`, every entry of every field that brute force confirmed.
 
-Differences that are meant: it counts the separators between documents, we do not (so queries that contain one
+Intended differences: it counts the separators between documents, we do not (so queries that contain one
 have no counterpart here); it reports a document's end as the end-of-text token, we as a row without a token;
 its documents are numbered in load order, and so are ours.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-# How it writes the separator, and a document's end, among token ids.
+# Its code for the separator, and for a document's end, among token ids.
 SEPARATOR = 65535
 END_OF_TEXT = 50256
 
@@ -45,7 +45,7 @@ def expected_distribution(entry: dict[str, Any]) -> dict[int | None, int]:
 
 @pytest.fixture(scope="module")
 def text_of(tokenizer_file: Any) -> Any:
-    """ids -> the text that the tokenizer cuts into exactly these ids, or None where there is none."""
+    """Return a function from ids to a text that the tokenizer cuts into exactly these ids, or None."""
     tokenizer = Tokenizer.from_file(str(tokenizer_file))
 
     def text(ids: list[int]) -> str | None:

@@ -1,6 +1,6 @@
 """infini-gram's `creativity` and `attribute` on `small.jsonl`: longest matches, and maximal spans.
 
-Its positions count tokens in a stream in which a separator stands before every document.
+Its positions count tokens in a stream with a separator before every document.
 """
 
 from __future__ import annotations

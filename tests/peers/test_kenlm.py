@@ -1,7 +1,7 @@
 """KenLM's numbers: two toy corpora with every entry of its models, and a text of 213,886 tokens.
 
-Word ids are given by first appearance here; a document is a sentence. KenLM computes in 32-bit floats, which
-is where the tolerance of 1e-5 in log10 comes from.
+Word ids are assigned by first appearance here; a document is a sentence. KenLM computes in 32-bit floats,
+hence the tolerance of 1e-5 in log10.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_toy_sentences_of_unlimited_order(split: bool) -> None:
 
 
 def scores_of_known(found: np.ndarray, expected: list[float | None]) -> list[float]:
-    """The scores where the reference has one. It has none for unknown words; ours lie below all others."""
+    """Return the scores that the reference has. It has none for unknown words; ours are below all others."""
     assert len(found) == len(expected)
     unknown = [score for score, reference in zip(found, expected, strict=True) if not reference]
     assert all(0 < score <= 0.4**100 for score in unknown)

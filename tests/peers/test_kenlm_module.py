@@ -108,7 +108,7 @@ def test_words_by_states(models: tuple[Any, compat.Model], peer: Any) -> None:
         assert ours.BaseScore(b, word, compat.State()) == found.log_prob
         a, b = after_a, after_b
         seen.setdefault(b, set()).add(hash(a))
-    # What is one state to us is one to KenLM.
+    # Each of our states corresponds to one of KenLM.
     assert all(len(states) == 1 for states in seen.values())
 
 

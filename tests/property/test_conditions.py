@@ -123,7 +123,7 @@ def reported_of_root(db, statement, parameters):
 
 
 def shown(value):
-    """What tells groups apart."""
+    """Return a key that distinguishes groups."""
     return json.dumps(value) if isinstance(value, (bool, list)) else value
 
 

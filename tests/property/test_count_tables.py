@@ -14,7 +14,7 @@ LEAST = st.sampled_from([None, 0, 2])
 
 
 def chosen(documents, least):
-    """The documents that are asked about, and the condition that says so."""
+    """Return the queried documents, and the condition that selects them."""
     if least is None:
         return documents, None
     return {i: document for i, document in documents.items() if i >= least}, f"doc_id >= {least}"

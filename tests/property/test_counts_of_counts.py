@@ -36,7 +36,7 @@ def sentences(documents, separator):
 
 
 def expected_frequent(documents, separator, least):
-    """What must be known of every n-gram that occurs so often, by lists of its occurrences."""
+    """Return the expected facts about every n-gram with that many occurrences, from lists of these."""
     counts, lefts, after = Counter(), {}, {}
     for sentence in sentences(documents, separator):
         whole = [BORDER, *sentence, END]

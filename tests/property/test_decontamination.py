@@ -1,4 +1,4 @@
-"""What decontamination finds, at any threshold, against n-grams that are compared one by one."""
+"""Decontamination at any threshold, against a comparison of all n-grams one by one."""
 
 from __future__ import annotations
 

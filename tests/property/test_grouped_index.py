@@ -27,7 +27,7 @@ def divided_however_short():
 
 @st.composite
 def both(draw):
-    """An index, and the same in groups, each of one sign; batches are asked in one to three parts."""
+    """An index, and the same in groups, each of one sign; batches are queried in one to three parts."""
     segments, signs = draw(corpora())
     whole = index_by_builder(segments, signs)
     owners = draw(st.lists(st.integers(0, 2), min_size=len(signs), max_size=len(signs)))

@@ -141,7 +141,7 @@ def test_tokengrams_tables_answer_as_the_plainest_kind(documents, ngrams, separa
     seed=st.integers(0, 2**32 - 1),
 )
 def test_nothing_is_found_beyond_the_texts_end(layout, width, n_ids, lengths, n_last, seed):
-    """The id 0 is nothing special: in no sampled key is it what stands after the last token."""
+    """The id 0 is not special: no sampled key has it after the last token."""
     rng = np.random.default_rng(seed)
     documents = [rng.integers(0, n_ids, n).tolist() for n in lengths]
     documents[-1] = (documents[-1] + [0] * n_last) or [0]

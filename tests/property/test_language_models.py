@@ -17,7 +17,7 @@ from ngramdb.executor.questions import probability
 from ngramdb.lm import END, Interpolation
 from ngramdb.lm.interpolation import ForestWeights
 
-# The first three are counts divided by counts, for which the index alone is asked.
+# The first three are counts divided by counts, for which only the index is used.
 MODELS = [
     "ngram",
     "ngram order 2",
@@ -41,7 +41,7 @@ TEXTS = ["abcab", "cz", "zab", "", "bbbbbb"]
 
 
 def corpus_of(connection, name, documents, n_segments=1):
-    """A corpus of these texts in so many segments (fewer where there are fewer documents)."""
+    """Create a corpus of these texts in that many segments (fewer if there are fewer documents)."""
     connection.settings["auto_compact"] = False
     made = connection.create_corpus(name, tokenizer="bytes")
     for i in range(n_segments):
@@ -52,7 +52,7 @@ def corpus_of(connection, name, documents, n_segments=1):
 
 
 def answers(connection, source, model):
-    """What the model says in every statement that takes one."""
+    """Return the model's answers to all statements that accept one."""
     found = []
     for context in CONTEXTS:
         rows = connection.execute(f"DIST GIVEN ? USING {model} FROM {source}", [context]).fetchall()
@@ -70,7 +70,7 @@ def answers(connection, source, model):
 
 
 def same(found, expected):
-    """Equal but for the last bits of floats, which depend on the order of additions."""
+    """Compare up to the last bits of floats, which depend on the order of additions."""
     if isinstance(found, (list, tuple)):
         return len(found) == len(expected) and all(map(same, found, expected))
     if isinstance(found, float) and isinstance(expected, float):
@@ -146,7 +146,7 @@ LONG_REPEATS = st.builds(
     st.booleans(),
 )
 def test_long_contexts_that_are_frequent(documents, text, model, n_segments, deletes):
-    # Their left neighbours are carried along from context to context; distributions count them anew.
+    # Their left neighbours are reused from context to context; distributions count them again.
     with ngramdb.connect() as connection:
         corpus = corpus_of(connection, "a", documents, n_segments)
         if deletes:
@@ -194,7 +194,7 @@ def test_there_is_no_model_of_a_difference_with_what_was_never_there(documents, 
 
 
 def successors(documents, context):
-    """How often each letter, or the document's end (None), follows a context, ends if it has some letter."""
+    """Count the letters, or the document's end (None), after a context, if it ends with a letter."""
     found = Counter()
     for text in documents:
         for at in range(len(text) - len(context) + 1):
@@ -220,7 +220,7 @@ def test_drafts_are_the_most_frequent_continuations(documents, context, least_co
         suffixes = (text[start:] for start in range(len(text) + 1))
         found = next(s for s in suffixes if not s or successors(documents, s).total() >= least_count)
         counts = successors(documents, found)
-        # Of those with the same count the smallest id, and before it the end.
+        # Among those with the same count, the end comes first, then the smallest id.
         best = max(counts, key=lambda token: (counts[token], -ord(token or "\0")), default=None)
         if best is None:
             assert len(ids) == at
@@ -232,7 +232,7 @@ def test_drafts_are_the_most_frequent_continuations(documents, context, least_co
 
 
 class HashedFeatures:
-    """In the place of a forest: a prediction that differs wherever features do."""
+    """A replacement for a forest: predictions differ whenever features do."""
 
     def predict(self, rows):
         return np.array([hash(tuple(row)) % 97 / 97 for row in rows.tolist()])

@@ -21,7 +21,7 @@ CONDITIONS = st.sampled_from([None, 0, 1, 3])
 
 
 def chosen(documents, least):
-    """The documents that are asked about, and the condition that says so."""
+    """Return the queried documents, and the condition that selects them."""
     if least is None:
         return documents, ""
     return {i: document for i, document in documents.items() if i >= least}, f" WHERE doc_id >= {least}"
@@ -156,7 +156,7 @@ def test_the_tokens_beside_an_ngram_in_some_documents(corpus, ngram, least, befo
 
 
 def ngrams_of(documents, n):
-    """How often each n-gram occurs."""
+    """Count each n-gram."""
     return Counter(tuple(document[i : i + n]) for document in documents for i in range(len(document) - n + 1))
 
 

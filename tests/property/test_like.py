@@ -42,7 +42,7 @@ def brute(text: str, template: str, ignore_case: bool) -> bool:
 
 
 def ignored(one: str, other: str) -> bool:
-    """Whether characters are the same but for case: simple folding, as Unicode has it."""
+    """Return True if characters are the same under simple case folding, as defined by Unicode."""
     return folded(one) == folded(other)
 
 

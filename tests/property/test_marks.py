@@ -56,7 +56,7 @@ def test_words_are_met_without_their_marks(words, sought, any_case):
             assert by_expression == expected
 
 
-# The Kelvin sign is another character than K, although it has no mark.
+# The Kelvin sign is a different character than K, although it has no mark.
 MARKED = WORDS.filter(lambda word: "\u212a" not in word)
 
 

@@ -102,7 +102,7 @@ def test_words_in_any_case_are_the_words_with_the_same_letters(texts, words):
         assert db.execute("COUNT ? MATCH TOKENS", [" ".join(words)]).fetchall()[0][0] <= expected
 
 
-# Texts of few letters, so that ends of a string occur where the string does not.
+# Texts of few letters, so that ends of a string also occur outside the string.
 FEW = st.text("aAb ", min_size=1, max_size=40)
 
 
@@ -110,7 +110,7 @@ FEW = st.text("aAb ", min_size=1, max_size=40)
 @given(st.lists(FEW, min_size=1, max_size=4), st.data())
 @pytest.mark.parametrize("kind", ["bytes", "chars", "words", "sub-words"])
 def test_strings_that_are_longer_than_what_is_counted_at_each_step(kind, byte_level_file, texts, data):
-    """Of a long sequence only the end is counted as it grows: here of two tokens already."""
+    """As a long sequence grows, only its end is counted: here from two tokens on."""
     text = data.draw(st.sampled_from(texts))
     start = data.draw(st.integers(0, len(text) - 1))
     string = text[start : data.draw(st.integers(start + 1, len(text)))]
@@ -135,8 +135,8 @@ ALTERNATIVES = st.lists(
 
 
 def token_spans(kind, text):
-    """The tokens of a text and where they stand in it, in characters."""
-    if kind in ("bytes", "chars"):  # of ASCII they are the same
+    """Return the tokens of a text and their spans in characters."""
+    if kind in ("bytes", "chars"):  # they are the same for ASCII
         return list(text), [(i, i + 1) for i in range(len(text))]
     if kind == "words":
         found = list(re.finditer(r"\w+|[^\w\s]", text))

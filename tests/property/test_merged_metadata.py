@@ -30,7 +30,7 @@ ANY = PLAIN | {
 
 
 class Segment:
-    """What merging metadata asks of a segment."""
+    """A segment with the interface that merging metadata needs."""
 
     path = "a segment"
 

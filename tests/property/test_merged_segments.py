@@ -32,7 +32,7 @@ ALPHABETS = [
     [65533, 65534, 65535],
     [7, 65535, 65536],
 ]
-# Of texts that are held the system says that they are in pages of 4 KB, or nothing.
+# Whether the system reports texts in memory as being in pages of 4 KB.
 MEANS = [
     (Means(), None),
     *((Means(merges=True, threads=threads), None) for threads in (1, 2, 4)),

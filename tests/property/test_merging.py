@@ -19,7 +19,7 @@ WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 def text_of(documents, dtype):
-    """Documents of symbols, each with a separator, and where they start."""
+    """Return documents of symbols, each with a separator, and their starts."""
     lengths = [len(document) + 1 for document in documents]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32)
     text = np.zeros(int(starts[-1]), dtype=dtype)
@@ -150,7 +150,7 @@ def test_long_matches_are_sorted_right_and_compared_once(kind, n_segments):
         for array, expected in zip(found, sorted_anew(whole, np.uint16), strict=True):
             assert array.tobytes() == expected.tobytes()
         # Each row may compare 512 directly, a few times; what is beyond is compared once a chunk and
-        # diagonal. Were it compared anew for each row, it would be ten thousand symbols a row.
+        # diagonal. Comparing it again for each row would take ten thousand symbols per row.
         n_rows = sum(len(one) for one in whole)
         assert merge.n_compared < n_rows * 2000
 

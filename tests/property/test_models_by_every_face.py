@@ -97,7 +97,7 @@ def answer(db, statement, rules):
 
 
 def by_verbs(corpus, context, continuation, model):
-    """What PROB, DIST and SCORE return, by the verbs that return one answer."""
+    """Return the answers of PROB, DIST and SCORE, from the verbs that return one answer."""
     prob = corpus.prob(continuation, context, model)
     dist = corpus.dist(context, model)
     return None if prob is None else plain(float(prob)), plain(dist.fetchall()), corpus.score(context, model)

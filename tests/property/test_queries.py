@@ -75,7 +75,7 @@ def holds(condition, document):
 
 @contextmanager
 def loaded(corpus):
-    """A connection with the corpus, in as many segments as it says, and the oracle of the same documents."""
+    """Return a connection with the corpus in its number of segments, and the oracle of the same documents."""
     documents, n_segments = corpus
     size = max(1, math.ceil(len(documents) / n_segments))
     with ngramdb.connect() as db:

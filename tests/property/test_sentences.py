@@ -71,7 +71,7 @@ def check(db, documents, first, second, tokenizer):
     assert count(db, f'COUNT <s> "{x}"') == len(begin)
     end = [(d, k, i) for d, k, i in xs if i + n == len(documents[d][k])]
     assert count(db, f'COUNT "{x}" </s>') == len(end)
-    # Of all patterns from a place to another, the longest that stays in the sentence.
+    # The longest pattern between two places that stays within the sentence.
     longest = 0
     for sentences in documents.values():
         for sentence in sentences:

@@ -1,4 +1,4 @@
-"""A question WHERE some documents are asked about equals the question to a corpus of just these."""
+"""A question with WHERE equals the question to a corpus of the selected documents."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_white_space_is_what_makes_no_token():
 
 
 def token_stops(corpus, kind, number, text):
-    """Where each token of a document ends in its text, in bytes."""
+    """Return the ends of the tokens of a document in its text, in bytes."""
     segment = corpus._bound.current().segments[0]
     stops, place = [], 0
     content = text.encode()

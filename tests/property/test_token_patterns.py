@@ -46,7 +46,7 @@ def unmarked(text):
 
 
 def class_of(words):
-    """What `re` reads for one of the words."""
+    """Return the class that `re` reads for one of the words."""
     members = "".join(CHARACTER[word] for word in words)
     return f"[{members}]" if members else "(?!)"
 
@@ -148,7 +148,7 @@ def matches(documents, read):
     return found
 
 
-# Of what begins one n-gram and ends another, each place is one match.
+# If matches begin and end n-grams, each place is one match.
 NESTED = (
     (["a b b ab a a", "b ab ab"], 1, {1}),
     series(literal(["b"], False, False), [(None, repeated(literal(["ab"], False, False), 0, 1))]),

@@ -42,7 +42,7 @@ TRAINING = [
 
 
 def byte_pairs(n_tokens, splits):
-    """A byte-level model; without `splits` its tokens go over the ends of words."""
+    """Return a byte-level model; without `splits` its tokens extend over the ends of words."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=splits)
     made.decoder = decoders.ByteLevel()
@@ -52,7 +52,7 @@ def byte_pairs(n_tokens, splits):
     return made
 
 
-# Of bytes alone, of pieces of words, of words with the blank before them, of several words.
+# Single bytes, pieces of words, words with the space before them, several words.
 TOKENIZERS = [byte_pairs(256, True), byte_pairs(275, True), byte_pairs(400, True), byte_pairs(400, False)]
 # The same, and one whose tokens do not spell the text.
 EVERY = [*TOKENIZERS, word_pieces(TRAINING)]
@@ -136,7 +136,7 @@ def byte_characters():
 
 
 def ends_of(parts, ids, words, at):
-    """Where the parts can end that begin at a token."""
+    """Return the possible ends of the parts that begin at a token."""
     if not parts:
         return {at}
     kind, what = parts[0]
@@ -212,7 +212,7 @@ def by_threes():
 
 UNSPELLED = [word_pieces(TRAINING), by_threes()]
 
-# Words of the text, and what may stand beside them.
+# Words of the text, and their possible contexts.
 WORDS = (
     *("/wom[ae]n/", "/.*/", "/[a-z]+/", "/\\./", "/x|an/", '"wom" PREFIX', '"café" IGNORE DIACRITICS'),
     '"x wom" PREFIX IGNORE CASE',
@@ -252,7 +252,7 @@ def patterns(draw, least=1):
 
 
 def answers(db, name, pattern, dispersion):
-    """What a corpus answers that does not depend on what its tokens are."""
+    """Return the answers of a corpus that do not depend on its tokens."""
     lines = db.execute(f"KWIC {pattern} WINDOW 1000 FROM {name}").fetchall()
     found = [
         db.execute(f"COUNT {pattern} FROM {name}").fetchall(),
@@ -275,12 +275,12 @@ def answers(db, name, pattern, dispersion):
 @example(made=(["\u0301"], 1, 0), pattern="*{0,2}", word="/.*/")
 def test_parts_are_words_where_tokens_do_not_spell_the_text(made, pattern, word):
     texts, size, number = made
-    # One part speaks of words at least: without any a pattern is about tokens.
+    # At least one part refers to words: without any, a pattern is about tokens.
     whole = f"{word} {pattern}"
     with ngramdb.connect() as db:
         loaded(db, "a", UNSPELLED[number], texts, size)
         loaded(db, "w", "words", texts, size)
-        # A text that a tokenizer makes nothing of has no share of the tokens, and so none in the dispersion.
+        # A text without tokens has no share of the tokens, and so none in the dispersion.
         has_shares = not rows(db, "DOCS WHERE length = 0 AND /.*/ RETURNING doc_id FROM a")
         assert answers(db, "a", whole, has_shares) == answers(db, "w", whole, has_shares)
 

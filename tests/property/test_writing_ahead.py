@@ -16,7 +16,7 @@ from ngramdb.segments.container import BLOCK_SIZE, SMALL_BLOCK_SIZE, Container, 
 
 NAME = "a.segment"
 LENGTHS = st.sampled_from([0, 1, 63, 64, 4095, 4096, 4097, 9000, 70_000]) | st.integers(0, 20_000)
-# Of a section its length, and whether it is written ahead of those before it.
+# The length of each section, and whether it is written ahead of those before it.
 SECTIONS = st.lists(st.tuples(LENGTHS, st.booleans()), min_size=1, max_size=6)
 
 

@@ -1,4 +1,4 @@
-// What every scenario of the driver uses: a check that names its seed, random numbers, arrays of exact size.
+// Shared by all scenarios of the driver: a check that names its seed, random numbers, arrays of exact size.
 #pragma once
 
 #include <cstdint>

@@ -101,14 +101,14 @@ void check_pair_sort(Random& random) {
   }
 }
 
-// What is left of a long key's first n bits.
+// A long key's first n bits, followed by zeros.
 LongKey first_bits(const LongKey& key, uint32_t n) {
   LongKey cut{};
   for (uint32_t bit = 0; bit < n; ++bit) cut.word[bit / 64] |= uint64_t{key.has_bit(bit)} << (63 - bit % 64);
   return cut;
 }
 
-// Keys of two words, whose LCPs stand in rows, and of four, whose LCPs stand beside them.
+// Keys of two words, whose LCPs are in rows, and of four, whose LCPs are beside them.
 struct InRows {
   using AnyKey = Key;
   static constexpr uint32_t kBits = 128;
@@ -476,7 +476,7 @@ void check_damage(Random& random) {
   damage(random, made.rest);
   const uint32_t last = made.starts[made.starts.size() - 1];
   damage(random, made.starts);
-  // What opening a segment checks.
+  // The checks when a segment is opened.
   made.starts[0] = 0;
   made.starts[made.starts.size() - 1] = last;
   ask_everything<Sym>(random, *made.segment(), {documents});
@@ -506,7 +506,7 @@ void check_docsets(Random& random) {
 
 // ---- words -----------------------------------------------------------------------------------------------
 
-// Words of several alphabets, punctuation, joiners and marks, and bytes that are no UTF-8.
+// Words of several alphabets, punctuation, joiners and marks, and bytes that are not UTF-8.
 std::string random_text(Random& random) {
   static const std::vector<std::string> pieces{"a",
                                                "token",

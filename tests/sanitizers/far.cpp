@@ -38,7 +38,7 @@ Documents random_alike(Random& random) {
   return documents;
 }
 
-// Searches for symbols; what is read must be asked for, and lie within the rows.
+// Searches for symbols; everything read must be requested first, and be within the rows.
 template <class Sym>
 FarRows search(const FarIndex& far, uint64_t n_rows, const std::vector<Sym>& symbols) {
   constexpr uint32_t kBits = 8 * sizeof(Sym);
@@ -87,7 +87,7 @@ void check_searches(Random& random) {
   }
 }
 
-// What a segment answers by it: the first searches alone use it, so it is opened anew for a few.
+// Answers of a segment with it: only the first searches use it, so it is reopened after a few.
 template <class Sym>
 void ask(Random& random, const Made<Sym>& made, const FarIndex& far, const Documents& documents, bool is_damaged) {
   const Oracle oracle{{documents}, {1}};
@@ -100,7 +100,7 @@ void ask(Random& random, const Made<Sym>& made, const FarIndex& far, const Docum
   };
   for (int round = 0; round < 2; ++round) {
     FarIndex seen = far;
-    if (round == 1) seen.keys = nullptr;  // as where the file lies here: far LCPs alone
+    if (round == 1) seen.keys = nullptr;  // as for a local file: far LCPs alone
     const std::unique_ptr<Segment> segment = made.segment(seen);
     const size_t n = 1 + random.below(40);
     std::vector<Exact<int64_t>> ngrams;
@@ -143,7 +143,7 @@ void check_segments(Random& random) {
 
 // ---- damage ----------------------------------------------------------------------------------------------
 
-// Of some values, or of all of them.
+// Changes some values, or all of them.
 template <class T, class Change>
 void damage(Random& random, Exact<T>& array, Change change) {
   if (array.size() == 0 || random.chance(4)) return;

@@ -87,7 +87,7 @@ struct Corpus {
   }
 };
 
-// From counts of counts, 1 to 4; see Chen & Goodman 1999, equation 26.
+// Discounts from counts of counts, 1 to 4; see Chen & Goodman 1999, equation 26.
 Discount discount_of(const std::array<int64_t, 4>& n) {
   const Discount fallback{0.5, 1.0, 1.5};
   if (n[0] <= 0 || n[1] <= 0 || n[2] <= 0) return fallback;
@@ -130,14 +130,14 @@ Ids random_context(Random& random, const Corpus& corpus, uint64_t longest) {
     const Ids more = random_ngram(random, corpus.documents, longest);
     context.insert(context.end(), more.begin(), more.end());
   }
-  // What stands for no separator is no id.
+  // The id that means "no separator" is not a token id.
   context.erase(std::remove(context.begin(), context.end(), kNoSeparator), context.end());
   return context;
 }
 
 // ---- questions -------------------------------------------------------------------------------------------
 
-// Of each token after the context.
+// Estimates of each token after the context.
 std::vector<Scored> estimates(const Model& model, const Ids& context, bool begins, const Ids& tokens) {
   std::vector<int64_t> joined, ends{0};
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -273,14 +273,14 @@ void check_successors(Random& random, const Model& model, const Ids& context, bo
   CHECK(sum == context_count);
 }
 
-// What a token is drawn by: probabilities of all tokens of the corpus, the unknown one left out.
+// The probabilities for drawing: those of all tokens of the corpus except the unknown one.
 std::vector<double> shares_of(const Corpus& corpus, const Model& model, Kind kind, const Ids& context, bool begins) {
   std::vector<double> shares;
   if (kind == Kind::kKneserNey) {
     shares = distribution(model, context, begins);
     shares.pop_back();
   } else {
-    // What is not frequent enough scores as an unknown word does, and is not drawn.
+    // Infrequent tokens score like unknown words, and are not drawn.
     for (const Scored& scored : estimates(model, context, begins, all_tokens(corpus))) {
       shares.push_back(scored.prob > kUnknownShare ? scored.prob : 0.0);
     }
@@ -339,7 +339,7 @@ void check_distribution(const Corpus& corpus, const Model& model, const Ids& con
   for (size_t i = 0; i < p.size(); ++i) CHECK(is_close(p[i], found[i].prob));
 }
 
-// A text that is read token by token has the scores of the whole one, from whatever state it goes on.
+// A text that is read token by token has the scores of the whole one, from any state on.
 void check_states(Random& random, const Corpus& corpus, const Model& model) {
   const Documents documents{random_context(random, corpus, 12)};
   const Exact<Scored> found = scores(model, documents, false);
@@ -356,7 +356,7 @@ void check_states(Random& random, const Corpus& corpus, const Model& model) {
   }
 }
 
-// Each token's score is its estimate after what stands before it in its document.
+// Each token's score is its estimate after the preceding tokens of its document.
 void check_scores(Random& random, const Corpus& corpus, const Model& model) {
   const bool sentences = random.chance(2);
   Documents documents(random.pick(std::vector<size_t>{1, 3, 30}));
@@ -437,7 +437,7 @@ void damage(Random& random, Made<Sym>& made) {
   damage(random, made.tree, n_text);
   damage(random, made.rest, n_text);
   damage(random, made.starts, n_text);
-  // What opening a segment checks.
+  // The checks when a segment is opened.
   made.starts[0] = 0;
   made.starts[made.starts.size() - 1] = last;
 }
@@ -510,7 +510,7 @@ void check_damage(Random& random) {
   }
 }
 
-// What follows the beginnings of many sentences is in a cache when it leaves the text.
+// The successors of the beginnings of many sentences are in a cache when it leaves the text.
 void check_damaged_beginnings(Random& random) {
   Corpus corpus(Documents(30 + random.below(30), Ids{1, 2}));
   corpus.open();
@@ -526,7 +526,7 @@ void check_damaged_beginnings(Random& random) {
 
 // ---- threads ---------------------------------------------------------------------------------------------
 
-// Everything that one thread asks of the model, as numbers.
+// All answers of the model to one thread, as numbers.
 std::vector<double> answers_of(const Corpus& corpus, const Model& model, const Documents& documents, Kind kind) {
   std::vector<double> answers;
   const Exact<Scored> scored = scores(model, documents, true);

@@ -68,7 +68,7 @@ void check_blocks(Random& random) {
   CHECK(all_of(blocks, segments, n, k) == expected);
   CHECK(blocks.distinct == expected.size());
 
-  // Of some documents of the added segments.
+  // Some documents of the added segments.
   std::vector<Documents> chosen(3);
   std::vector<Exact<uint8_t>> bitmaps;
   for (size_t s = 0; s < 3; ++s) {

@@ -25,7 +25,7 @@ Exact<uint32_t> sorted_rows(const Exact<Sym>& text, uint32_t n_symbols, uint32_t
   return rows;
 }
 
-// By position where symbols are separators, else by symbols up to the separator, then by position.
+// Compares by position if symbols are separators, else by symbols up to the separator, then by position.
 template <class Sym>
 std::vector<uint32_t> rows_by_comparison(const Exact<Sym>& text) {
   std::vector<uint32_t> rows(text.size());
@@ -137,7 +137,7 @@ void check_all_short(Random&) {
   }
 }
 
-// Texts whose reduced texts are like themselves make the recursion deep; runs have no LMS position at all.
+// Texts whose reduced texts resemble them make the recursion deep; runs have no LMS position at all.
 void check_periodic(Random& random) {
   std::vector<uint8_t> a{1}, b{1, 2}, text;
   for (uint64_t i = random.below(15); i > 0; --i) {

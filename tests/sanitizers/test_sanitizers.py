@@ -57,7 +57,7 @@ def build(source, target, sanitizers):
 
 @cache
 def lacking(sanitizers):
-    """Why programs with these sanitizers can't be compiled, or don't run, here; empty where they can."""
+    """Return why programs with these sanitizers can't be compiled, or don't run, here; empty if they can."""
     if compiler() is None:
         return "no C++ compiler is here"
     with TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def lacking(sanitizers):
         source.write_text("int main() { return 0; }\n")
         built = build(source, probe, sanitizers)
         if built.returncode:
-            return f"the C++ compiler has no -fsanitize={sanitizers}: {built.stdout.strip()[:200]}"
+            return f"the C++ compiler does not support -fsanitize={sanitizers}: {built.stdout.strip()[:200]}"
         ran = run(probe)
         if ran.returncode or ran.stdout:
             return f"programs with -fsanitize={sanitizers} don't run here: {ran.stdout.strip()[:200]}"

@@ -1,5 +1,5 @@
-// Randomised checks of words and sentences in texts, to be run under sanitizers: of words where tokens are pieces of them,
-// of where sentences begin, and of the bits that say so of a segment.
+// Randomised checks of words and sentences in texts, to be run under sanitizers: words whose tokens are pieces of them,
+// beginnings of sentences, and the bits of a segment that mark them.
 #include <set>
 #include <string>
 
@@ -60,7 +60,7 @@ Pieces random_pieces(Random& random) {
   return Pieces(all);
 }
 
-// Ids of pieces, and one or two that have none.
+// Ids of pieces, and one or two without a piece.
 Documents random_texts(Random& random, const Pieces& pieces) {
   Documents documents(random.below(8));
   for (Ids& document : documents) {
@@ -131,7 +131,7 @@ void compare_forms(const WordForms& found, const Forms& expected) {
   CHECK(given == expected && used == listed);
 }
 
-// Whether all was read; else it was too much, or stopped.
+// Returns true if everything was read; false if it was too much, or stopped.
 bool collect(WordForms& forms, const Segment& segment, StopFlag stop) {
   try {
     forms.collect(segment, stop);
@@ -228,7 +228,7 @@ std::vector<WordPlace> places_by_definition(const std::vector<WordIn>& words, co
   return found;
 }
 
-// At so many random positions, or at all of them.
+// Reads at that many random positions, or at all of them.
 template <class Sym>
 void check_phrases_of(Random& random, const Pieces& pieces, const Documents& documents, size_t n_most) {
   const Made<Sym> made(documents);
@@ -383,7 +383,7 @@ void check_boundaries(Random& random) {
   CHECK(found == expected);
   CHECK(sentences::finder().next(span_of(text), text.size()) == text.size());
 
-  // Whether a sentence begins after `last` and not after `at`.
+  // Returns true if a sentence begins after `last` and not after `at`.
   const auto begins = [&](size_t last, size_t at) {
     const auto next = std::upper_bound(expected.begin(), expected.end(), last);
     return next != expected.end() && *next <= at;
@@ -431,7 +431,7 @@ void check_boundaries(Random& random) {
   const sentences::TokenSizes sizes{lengths.data(), leads.data(), lengths.size()};
   CHECK(sentences::mark_spelled(span_of(text), ids.data(), ids.size(), sizes, of_ids.data(), nullptr) == (spelled == text.size()));
 
-  // Places that are none give flags, whichever.
+  // Invalid places give arbitrary flags.
   std::vector<int64_t> strange(random.below(20));
   for (int64_t& value : strange) {
     value = random.pick(std::vector<int64_t>{-1, 0, static_cast<int64_t>(text.size()), static_cast<int64_t>(random.below(100)),
@@ -479,7 +479,7 @@ void check_bits(Random& random) {
   compare_bits(bytes, expected);
 }
 
-// Of documents, empty ones among them: a token's sentence stays within its document.
+// For documents, including empty ones: a token's sentence stays within its document.
 void check_bits_of_documents(Random& random) {
   std::vector<bool> set;
   std::vector<std::pair<uint32_t, uint32_t>> expected;  // of each token or separator

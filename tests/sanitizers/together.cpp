@@ -1,10 +1,10 @@
-// The programs that ask segments and corpora as one: most of what each compiles is the kernels, which are the same.
+// The programs that query segments and corpora, in one: most of what each compiles is the kernels, which are the same.
 // Each compiles by itself, too. Arguments: which of them, and its own.
 #define TOGETHER
 #include "driver.cpp"
 #include "far.cpp"
 #include "models.cpp"
-#ifndef __SANITIZE_THREAD__  // these have no threads
+#ifndef __SANITIZE_THREAD__  // these use no threads
 #include "ngrams.cpp"
 #include "texts.cpp"
 #endif

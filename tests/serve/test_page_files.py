@@ -1,4 +1,4 @@
-"""The files of the page as they stand: nothing from elsewhere, no markup from texts, imports that lead on."""
+"""The page's files: nothing from elsewhere, no markup from texts, imports that exist."""
 
 from __future__ import annotations
 

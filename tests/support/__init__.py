@@ -1,1 +1,1 @@
-"""What several folders of tests share: references, makers of data, members of crews."""
+"""Code shared by several folders of tests: references, makers of data, members of crews."""

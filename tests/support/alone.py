@@ -39,7 +39,7 @@ def run_alone(function: Callable[..., None], *arguments: object) -> None:
 
 
 def status_of_child(in_child: Callable[[], object]) -> int:
-    """The exit status of a forked child that does something; it ends with the place where it hangs."""
+    """Return the exit status of a forked child that runs a function; if it hangs, the child prints where."""
     pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1]

@@ -1,4 +1,4 @@
-"""What tests of builds in parts share: documents in files of many kinds, and all that a corpus answers."""
+"""Shared by tests of builds in parts: documents in files of many kinds, and all answers of a corpus."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ QUESTIONS = (
 
 
 def answers(db: ngramdb.Connection, name: str, questions: tuple[str, ...] = QUESTIONS) -> list[Any]:
-    """What a corpus says of itself: every document with its id, in order, and answers of many kinds."""
+    """Return everything a corpus reports: every document with its id, in order, and answers of many kinds."""
     db.use(name)
     return [db.execute(question).fetchall() for question in questions]
 

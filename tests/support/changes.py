@@ -19,7 +19,7 @@ def begin(
 
 
 def delete_documents(store, name, choose, *, notes=None, statement="", reason="", **options):
-    """Removes what `choose` takes of the corpus as it is; what was removed before is no matter."""
+    """Remove the documents that `choose` selects in the current corpus, ignoring earlier removals."""
     with begin(store, name, f"delete from {name}", **options) as change:
         view = change.view
         chosen = [np.setdiff1d(docs, view.removed(i)) for i, docs in enumerate(choose(view))]

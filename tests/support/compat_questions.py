@@ -1,4 +1,4 @@
-"""How databases of earlier versions are asked, by the script that wrote one and by the test that opens it."""
+"""Questions to databases of earlier versions, for the script that wrote one and the test that opens it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Members:
 
 
 def connect(path: str | Path, members: int = 2, replicas: int = 2) -> ClusterConnection:
-    """As `ngramdb.cluster.connect`, with members in this process, unless pytest was told `--ray`."""
+    """Act like `ngramdb.cluster.connect`, with members in this process unless pytest runs with `--ray`."""
     if os.environ.get("NGRAMDB_TEST_RAY"):
         import ray
 
@@ -81,9 +81,9 @@ def own_process(library):
 
 
 def killed_once(library, mark):
-    """Ends the process that is asked first, in the middle of its work."""
+    """End the first process that is called, in the middle of its work."""
     try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))  # two may be asked at the same moment
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))  # two may be called at the same moment
     except FileExistsError:
         return os.getpid()
     os.kill(os.getpid(), signal.SIGKILL)

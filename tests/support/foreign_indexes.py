@@ -1,4 +1,4 @@
-"""Indexes of other programs, written here anew after their layouts: tests need none of their packages."""
+"""Indexes of other programs, written here after their layouts: tests do not need their packages."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[1] / "language"
 FILES = sorted(FOLDER.glob("*.test"))
 DASHES = "----"
 
-# Of the summary, what is no answer: advice to the user, and what the order of earlier commits decides.
+# Parts of the summary that are not answers: advice to the user, and values that depend on earlier commits.
 UNCOMPARED = {"note", "notes", "version", "message", "name", "value", "changed", "reasons", "seconds"}
 # Columns that differ between two runs.
 VARYING = {"version", "created", "by", "segment", "bytes", "in_memory", "bytes_before", "bytes_after"}
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass
 class Block:
-    """The lines up to an empty one, and where they begin."""
+    """The lines up to an empty one, and the number of the first one."""
 
     line: int
     lines: list[str]
@@ -74,7 +74,7 @@ def cases(file: Path) -> list[Case]:
 
 
 def corpora(file: Path) -> list[str]:
-    """The corpora that a file asks; none for one whose statements are all wrong ones."""
+    """Return the corpora that a file queries; empty for a file of invalid statements."""
     first = next(blocks(file))
     return directives(first.lines).get("corpora", "").split()
 
@@ -83,7 +83,7 @@ def corpora(file: Path) -> list[str]:
 
 DATA = FOLDER / "data"
 
-# What is loaded under each name: the tokenizer, and the file of documents.
+# The data of each corpus: the tokenizer, and the file of documents.
 CORPORA = {
     "sayings": ("words", "sayings.jsonl"),
     "letters": ("chars", "sayings.jsonl"),
@@ -151,7 +151,7 @@ def answer(db: ngramdb.Connection, statement: str, values: Any) -> str:
 
 
 def message(statement: str) -> str:
-    """What the parser says of a text that is no statement."""
+    """Return the parser's message for an invalid statement."""
     try:
         parse_statement(statement)
     except ParseError as error:
@@ -165,7 +165,7 @@ def agrees(expected: str, found: str) -> bool:
 
 
 def parsed(statement: str) -> list[Any]:
-    """The trees of a statement; none where it is no statement."""
+    """Return the trees of a statement; empty if it is invalid."""
     try:
         return list(parse(re.sub(r"\$\w+", "1", statement)))
     except ParseError:

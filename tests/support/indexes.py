@@ -1,6 +1,6 @@
 """Segments and indexes made straight from lists of token ids: what tests of the kernels start from.
 
-The stream is written here anew, not by the package's own builder, so that any width and gap can be asked for.
+The stream is built here independently of the package's builder, so that any width and gap is possible.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 def stream_of(documents, dtype=np.uint32, gap=None):
-    """The documents as symbols, ids below the gap plus one, a 0 behind each document; where they start."""
+    """Return documents as symbols, ids below the gap plus one, with a 0 after each; and their starts."""
     gap = np.iinfo(dtype).max if gap is None else gap
     symbols, starts = [], [0]
     for document in documents:
@@ -36,7 +36,7 @@ def arrays_of(documents, dtype=np.uint32, gap=None):
 
 
 def with_lcps(arrays, width):
-    """The arrays with LCPs of so many bits in their rows."""
+    """Return the arrays with LCPs of this many bits in their rows."""
     rows = arrays[1].copy()
     mark_lcps(arrays[0], rows, width)
     return [arrays[0], rows, *arrays[2:]]
@@ -55,7 +55,7 @@ def segment_of(documents, dtype=np.uint32, gap=None, lcp_width=7):
 
 
 def far_lcps_of(arrays):
-    """The LCPs of rows that have no bits for them."""
+    """Return the LCPs of rows without bits for them."""
     return far_index(arrays[0], arrays[1], 1)[1]
 
 
@@ -73,13 +73,13 @@ def oracle_of(*segments, signs=None):
 
 
 def packed(ngrams):
-    """N-grams as the kernel's batches take them: all ids in a row, and where each n-gram starts."""
+    """Return n-grams in the form of the kernel's batches: all ids in a row, and the start of each n-gram."""
     offsets = np.cumsum([0, *map(len, ngrams)], dtype=np.int64)
     return np.array([token for ngram in ngrams for token in ngram], dtype=np.int64), offsets
 
 
 def rows_of(columns):
-    """The four arrays of an estimate as a list of tuples, one a question."""
+    """Return the four arrays of an estimate as a list of tuples, one per question."""
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

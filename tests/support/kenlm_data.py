@@ -24,14 +24,14 @@ def toy(name: str) -> dict[str, Any]:
 
 @cache
 def wikitext_sentences() -> list[list[str]]:
-    """What the larger models were trained on."""
+    """Return the training data of the larger models."""
     with gzip.open(data_file("wt2v.train.txt.gz"), "rt", encoding="utf-8") as file:
         return [line.split() for line in file if line.strip()]
 
 
 @cache
 def wikitext_answers() -> dict[str, Any]:
-    """What those models answer."""
+    """Return the answers of those models."""
     with gzip.open(data_file("kenlm_wt2v.json.gz"), "rt", encoding="utf-8") as file:
         answers: dict[str, Any] = json.load(file)
     return answers

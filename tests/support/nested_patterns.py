@@ -1,6 +1,6 @@
 """Patterns that can be nested inside one another."""
 
-#: What opens and closes one more level of a pattern, and how many patterns inside one another it adds.
+#: Text before and after one more level of a pattern, and the number of nested patterns it adds.
 LEVELS = [
     ("(", "){1,1}", 1),
     ("(", '){0,1} "a"', 2),

@@ -1,4 +1,4 @@
-"""An S3-speaking server for tests: it records requests, and fails as it is told to."""
+"""An S3 server for tests: it records requests, and fails on demand."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Request(NamedTuple):
     range: str
 
 
-# What a fault does with a request: None lets it pass, an int answers with that status, "reset" ends the
-# connection, "short" cuts the answer, "lost" does what is asked and then ends the connection; a float waits
-# so many seconds.
+# The effect of a fault on a request: None lets it pass, an int answers with that status, "reset" ends the
+# connection, "short" cuts the answer, "lost" executes it and then ends the connection; a float waits
+# that many seconds.
 Fault = Callable[[Request], "int | str | float | None"]
 
 

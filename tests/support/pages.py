@@ -6,7 +6,7 @@ Python, the shell's `$?` and the prompt's current corpus are still there in the 
     ```console   lines that begin with `$ ` are commands for bash (a here-document runs to its end mark), the
                  lines below are what they print, standard error included. Lines that begin with a prompt, as
                  in `wiki> COUNT "the";`, are typed into the session that the last `$ ngramdb DB` opened.
-    ```python    `>>>` examples as in doctest, or plain code; what plain code prints stands in the next block,
+    ```python    `>>>` examples as in doctest, or plain code; the output of plain code is in the next block,
     ```text      which is of this kind.
 
 In what is printed `…` stands for anything on its line, and alone on a line for any lines. With
@@ -32,7 +32,7 @@ from typing import Any
 
 import pytest
 
-# What a shell takes as it stands, and a command of which nothing else is left needs no shell.
+# Words that a shell passes on literally; a command of nothing else needs no shell.
 QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 PLAIN = re.compile(r"ngramdb [\w\s./=:,-]*")
 HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?")
@@ -133,7 +133,7 @@ def pattern(expected: list[str]) -> str:
 
 
 def agrees(expected: list[str], printed: str) -> bool:
-    """Whether this is what the page says."""
+    """Return True if the output agrees with the page."""
     return re.fullmatch(pattern(expected), printed) is not None
 
 
@@ -156,7 +156,7 @@ class Runner(doctest.DocTestRunner):
         lines = got.splitlines()
         head = "Traceback (most recent call last):"
         if head in lines:
-            # Where it was raised, and from what, is of no interest: only what stands behind the last stack.
+            # The stack is ignored: only the lines after the last one are compared.
             lines = lines[len(lines) - lines[::-1].index(head) :]
             stop = next(i for i, line in enumerate(lines) if not line.startswith(" "))
             lines = [head, "    ...", *lines[stop:]]
@@ -172,7 +172,7 @@ class Checker(doctest.OutputChecker):
 
 
 class TerminalText(io.StringIO):
-    """What is written to it looks to the program as if a person were reading."""
+    """A stream that the program takes for a terminal with a reader."""
 
     encoding = "utf-8"  # type: ignore[assignment]
 
@@ -226,7 +226,7 @@ class Story:
             self._repl = None
 
     def _compare(self, expected: list[str], printed: str, first: int, what: str) -> None:
-        """Whether `printed` is what stands on the page from line `first` on."""
+        """Compare `printed` with the page from line `first` on."""
         assert "internal error" not in printed
         if agrees(expected, printed):
             return
@@ -258,7 +258,7 @@ class Story:
         self._compare(example.expected, printed, first, (example.prompt or "$ ") + example.command)
 
     def _command(self, command: str) -> str:
-        """What a command prints. One of ours that needs no shell runs in this process, which is quicker."""
+        """Return the output of a command. One of ours that needs no shell runs in this process, for speed."""
         self.close()
         if PLAIN.fullmatch(QUOTED.sub("", command)):
             return self._ours(shlex.split(command)[1:])
@@ -343,7 +343,7 @@ class Story:
     def _doctest(self, source: str, line: int) -> None:
         parser = doctest.DocTestParser()
         test = parser.get_doctest(source, self.names, self.page.name, str(self.page), line - 1)
-        test.globs = self.names  # not the copy: the next block goes on with what this one has made
+        test.globs = self.names  # not the copy: the next block uses the names of this one
         report: list[str] = []
         runner = Runner()
         if not runner.run(test, out=report.append, clear_globs=False).failed:

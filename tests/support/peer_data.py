@@ -1,4 +1,4 @@
-"""Where the data lies that other programs answered about."""
+"""Paths of the data behind the recorded answers of other programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Other kinds of segments: the plainest there is, documents in memory, and one whose rows are in another
-order, as infini-gram's are. They prove that nothing asks a segment for more than its interface.
+"""Other kinds of segments: the simplest one, documents in memory, and one whose rows are in another
+order, as infini-gram's are. They prove that only a segment's interface is used.
 
-Their files are those of the native kind, for what stands beside the tokens; their index is made of the
+Their files are those of the native kind, for the data besides the tokens; their index is built from the
 documents, and knows neither the stored symbols nor the suffix array.
 """
 
@@ -21,7 +21,7 @@ from support.foreign_indexes import infini_gram_index
 
 
 class PlainSegment(Segment):
-    """What must be answered, and what documents have besides tokens; all else by default."""
+    """The required methods, and the data of documents besides tokens; everything else is the default."""
 
     def __init__(self, container, path, doc_id_offset):
         self._stored = NativeSegment(container, path, doc_id_offset)
@@ -94,7 +94,7 @@ KINDS = {"plain": PlainSegment, "byte-sorted": ByteSortedSegment}
 
 
 def make_plain(store, every=2, kind="plain"):
-    """Commits a version in which every so many of a corpus's segments, the second first, are of a kind."""
+    """Commit a version in which every `every`-th segment of a corpus, from the second on, is of a kind."""
     register(Kind(kind, KIND, KINDS[kind]))
     with store.begin() as transaction:
         corpora = {

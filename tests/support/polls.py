@@ -1,4 +1,4 @@
-"""Work measured and stopped by its polls, which go by the work done and not by the time that it takes."""
+"""Work measured and stopped by its polls, which depend on the work done and not on its duration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ngramdb.errors import QueryCancelled
 from ngramdb.interrupts import Interrupt
 
 NO_LIMIT = 2**40
-#: What a test waits for what must come, however busy the machine is.
+#: Time limit for an event that must come, even on a busy machine.
 PATIENCE_S = 120.0
 
 
@@ -30,7 +30,7 @@ def is_stopped(run: Callable[[], object], polls: int) -> bool:
             run()
         except QueryCancelled:
             return True
-        assert token.polls_left >= 0, f"went on after poll {polls + 1} had asked it to stop"
+        assert token.polls_left >= 0, f"continued after it was stopped at poll {polls + 1}"
         return False
 
 

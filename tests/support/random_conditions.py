@@ -1,4 +1,4 @@
-"""Random documents and conditions on them, as property tests ask them."""
+"""Random documents and conditions on them, for property tests."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def conditions():
 
 @st.composite
 def counted(draw):
-    """What COUNT can count: a tree whose first operand, all the way down, is a pattern."""
+    """Draw an expression for COUNT: a tree whose first operand, all the way down, is a pattern."""
     kind = draw(st.sampled_from(["has", "or", "and", "near", "nested"]))
     if kind == "has":
         return draw(HAS)
@@ -139,7 +139,7 @@ def counted(draw):
 
 @contextmanager
 def loaded(corpus, path=None):
-    """A connection with the documents in as many segments as the corpus says, and the oracle's documents."""
+    """Return a connection with the documents in that many segments, and the oracle's documents."""
     documents, n_segments, removed = corpus
     size = max(1, math.ceil(len(documents) / n_segments))
     with ngramdb.connect(path) as db:

@@ -15,7 +15,7 @@ import numpy as np
 
 
 def occurrences(document, ngram):
-    """How often the n-gram stands in the document; the empty one once per token."""
+    """Count the n-gram in the document; the empty one occurs once per token."""
     n = len(ngram)
     if not n:
         return len(document)
@@ -23,7 +23,7 @@ def occurrences(document, ngram):
 
 
 def contains(document, ngram):
-    """Whether the n-gram stands in the document; the empty one does in every document."""
+    """Return True if the document contains the n-gram; every document contains the empty one."""
     return not len(ngram) or occurrences(document, ngram) > 0
 
 
@@ -58,7 +58,7 @@ class ReferenceIndex:
         return context
 
     def next_counts(self, context):
-        """Counter of next tokens; None is the end of a document, where the empty context never stands."""
+        """Count next tokens; None is the end of a document, which never follows the empty context."""
         n = len(context)
         found = Counter()
         for sign, documents in ((1, self.added), (-1, self.removed)):
@@ -291,7 +291,7 @@ class ReferenceCorpus:
 
     @classmethod
     def of(cls, *segments, name="letters"):
-        """From segments of documents, each written as text: `of(["a b", "c"], ["a"])`."""
+        """Build from segments of documents, each written as text: `of(["a b", "c"], ["a"])`."""
         tokenizer = ReferenceTokenizer()
         made, first = [], 0
         for documents in segments:

@@ -11,7 +11,7 @@ UNKNOWN, END, BEGIN = -1, -2, -3
 
 
 class ReferenceCounts:
-    """All n-grams of some sentences: how often each occurs, and which tokens stand before it."""
+    """All n-grams of some sentences: the count of each, and the tokens that precede it."""
 
     def __init__(self, documents):
         self.count = Counter()
@@ -35,7 +35,7 @@ class ReferenceCounts:
 
 
 def discounts(t1, t2, t3, t4):
-    """Chen & Goodman's D1, D2, D3+; None where they cannot be estimated."""
+    """Return Chen & Goodman's D1, D2, D3+, or None if they cannot be estimated."""
     if t1 == 0 or t2 == 0 or t3 == 0:
         return None
     y = t1 / (t1 + 2 * t2)
@@ -69,7 +69,7 @@ class ReferenceKneserNey:
         return t
 
     def discounts(self, length):
-        """0.5, 1, 1.5 where they cannot be estimated; beyond max_length the last that can be."""
+        """Return 0.5, 1, 1.5 if they cannot be estimated; beyond max_length the last estimated ones."""
         raw = length == self.order
         lengths = [length] if length <= self.max_length else range(self.max_length, 0, -1)
         found = (discounts(*self.counts_of_counts(n, raw=raw)) for n in lengths)
@@ -99,7 +99,7 @@ class ReferenceKneserNey:
         return self.c.count[ngram] >= self.min_count
 
     def matched(self, token, context):
-        """Length of the longest n-gram that ends with the token, 1 where there is none."""
+        """Return the length of the longest n-gram that ends with the token, at least 1."""
         longest = len(context) if self.order is None else min(len(context), self.order - 1)
         for length in range(longest, 0, -1):
             if self.kept((*context[len(context) - length :], token)):
@@ -107,7 +107,7 @@ class ReferenceKneserNey:
         return 1
 
 
-# Of stupid backoff: the least normal double.
+# For stupid backoff: the smallest normal double.
 LEAST_SCORE = 2.0**-1022
 
 

@@ -78,7 +78,7 @@ def text_of(node, parameters):
 
 
 def truth(node, document):
-    """Whether a condition holds of a document."""
+    """Return True if a condition holds for a document."""
     kind, *rest = node
     ids, metadata, doc_id = document
     if kind == "has":
@@ -110,7 +110,7 @@ def inverse(value):
 
 
 def of_value(kind, value, rest):
-    """What is said of a value that isn't NULL."""
+    """Evaluate a condition on a value that isn't NULL."""
     if kind == "is":
         sign, other = rest
         if other is None:
@@ -146,7 +146,7 @@ def family(value):
 
 
 def has_places(node):
-    """Whether a condition speaks of places in documents."""
+    """Return True if a condition refers to places in documents."""
     if node[0] in ("and", "near"):
         return any(map(has_places, node[1]))
     return node[0] == "has" or (node[0] == "or" and all(map(has_places, node[1])))
@@ -182,12 +182,12 @@ def spans(node, document, possible=False):
 
 
 def starts(node, document, possible=False):
-    """Where the occurrences that a condition means, or may mean, start in a document."""
+    """Return the starts of the occurrences of a condition in a document, certain or possible ones."""
     return [start for start, _ in spans(node, document, possible)]
 
 
 def stop(pattern, ids, i):
-    """Where a pattern that begins at a token ends first; None where it does not begin there."""
+    """Return the first end of a pattern that begins at a token; None if it does not begin there."""
     if pattern[0] == "gram":
         return i + len(pattern[1]) if ids[i : i + len(pattern[1])] == pattern[1] else None
     _, parts, gaps = pattern
@@ -201,9 +201,9 @@ def stop(pattern, ids, i):
 
 
 def together(items, tokens, document):
-    """WITHIN as a condition: an occurrence of each lies within so many tokens of all others.
+    """Evaluate WITHIN as a condition: an occurrence of each is within that many tokens of all others.
 
-    Of the first one, an occurrence that has none of those behind NOT as near.
+    For the first one, this is an occurrence without any of those after NOT as near.
     """
     near = [item for item in items if has_places(item)]
     apart = [item for item in items if item[0] == "not" and has_places(item[1])]
@@ -224,7 +224,7 @@ def count_of(node, documents):
 
 
 def text_places(string, text, ignore_case=False):
-    """Where a string stands in a text, (start, stop) in characters; overlapping places, too."""
+    """Return the places of a string in a text, (start, stop) in characters, including overlapping ones."""
     n = len(string)
     if ignore_case:  # character by character, by full case folding
         string, text = ([c.casefold() for c in whole] for whole in (string, text))

@@ -25,7 +25,7 @@ SIZES = {"u1": 1, "u2": 2, "u4": 4, "u8": 8, "i1": 1, "i2": 2, "i4": 4, "i8": 8,
 
 @dataclass
 class Unsealed:
-    """What a container holds."""
+    """The content of a container."""
 
     kind: str
     flags: tuple[int, int]
@@ -63,7 +63,7 @@ def sealed(parts: Unsealed) -> tuple[bytes, FileInfo]:
 
 
 def damaged(files: dict[str, bytes], rng: random.Random) -> tuple[str, dict[str, bytes]]:
-    """What was done, and the files that are new: one changed, and all manifests that name it."""
+    """Return a description of the damage, and the new files: one changed, and all manifests that name it."""
     name = _some_file(files, rng)
     parts = unsealed(files[name])
     if name.startswith("manifests/"):
@@ -107,7 +107,7 @@ def _some_file(files: dict[str, bytes], rng: random.Random) -> str:
 
 
 def _point(value: Any, name: str, info: FileInfo) -> bool:
-    """Makes references to the file `name` those to its new contents; says whether there are any."""
+    """Update references to the file `name` to its new contents; return True if there are any."""
     found = False
     if isinstance(value, dict) and value.get("name") == name and "crc" in value:
         value["size"], value["crc"] = info.size, info.crc

@@ -24,7 +24,7 @@ def files_of(fill: Callable[[Corpus, random.Random], None], seed: int = 1, token
 
 
 def words(rng: random.Random, n_words: int, most: int) -> str:
-    """A text of less than `most` words out of so many, `w0`, `w1`, …"""
+    """Return a text of less than `most` words, drawn from `n_words` ones: `w0`, `w1`, …"""
     return " ".join(f"w{rng.randrange(n_words)}" for _ in range(rng.randrange(most)))
 
 

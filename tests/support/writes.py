@@ -33,7 +33,7 @@ class Writes:
             return transaction.commit(corpora, "append to wiki")
 
     def payloads(self, store, manifest=None):
-        """What the segments of the corpus "wiki" hold in a version, the store's current one by default."""
+        """Return the contents of the segments of the corpus "wiki" in a version, or in the current one."""
         corpus = (manifest or store.manifest).corpora.get("wiki")
         segments = () if corpus is None else corpus.segments
         return [bytes(store.read(entry.file, "SEGM").section("payload")) for entry in segments]

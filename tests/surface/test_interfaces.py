@@ -1,4 +1,4 @@
-"""What users and programs see of the interfaces: signatures, HTTP, assistants, help and command lines.
+"""The interfaces that users and programs see: signatures, HTTP, assistants, help and command lines.
 
 `recorded/` has each as text. `make rewrite` records a change that is meant; a change that only moves code
 leaves them all as they are.

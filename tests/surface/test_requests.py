@@ -1,4 +1,4 @@
-"""What the routes of a corpus make of random requests: a statement with its values, or an error.
+"""Random requests to the routes of a corpus: a statement with its values, or an error.
 
 The requests are the same in each run. `recorded/requests.txt` has a line or two for each of them.
 """

@@ -1,4 +1,4 @@
-"""What a client of `connect("http://…")` sends for each verb, and what a service answers: JSON over HTTP.
+"""Requests of a client of `connect("http://…")` for each verb, and answers of a service: JSON over HTTP.
 
 Services and clients of other versions read it, so a change adds and leaves what is there.
 """

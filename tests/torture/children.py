@@ -31,12 +31,12 @@ MODULES = (
         "ngramdb.questions.plans",
     ),
 )
-# What a child says when it ends with an exception.
+# Sent by a child that ends with an exception.
 FAILED = "failed"
 
 
 class Child:
-    """A forked process that runs `work(say)`; `say(value)` sends one value of JSON to the parent."""
+    """A forked process that runs `work(say)`; `say(value)` sends one JSON value to the parent."""
 
     def __init__(self, work: Callable[[Callable[[Any], None]], None]) -> None:
         reading, writing = os.pipe()
@@ -49,7 +49,7 @@ class Child:
         self._rest = b""
 
     def listen(self, timeout_s: float | None = None) -> Iterator[Any]:
-        """What the child says, until it ends. Raises TimeoutError when it is silent for too long."""
+        """Yield the child's values until it ends. Raises TimeoutError if none arrives for too long."""
         while True:
             while b"\n" in self._rest:
                 line, self._rest = self._rest.split(b"\n", 1)
@@ -66,7 +66,7 @@ class Child:
         os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        """How it ended: 0, or minus the number of a signal, or an exit status."""
+        """Return how it ended: 0, or minus the number of a signal, or an exit status."""
         _, status = os.waitpid(self.pid, 0)
         os.close(self._pipe)
         return os.waitstatus_to_exitcode(status)
@@ -89,7 +89,7 @@ def _live(work: Callable[[Callable[[Any], None]], None], pipe: int) -> None:
 
 
 def watch(seconds: float) -> None:
-    """Ends this process by a signal after so much work from now on, or ten times as long without any; 0 stops
+    """End this process by a signal after that much work from now on, or ten times as long without; 0 stops
     the watch."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, 10 * seconds)

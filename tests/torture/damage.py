@@ -1,4 +1,4 @@
-"""Damages every file of a small database in every way, and asks every kind of question of what is left.
+"""Damage every file of a small database in every way, and run every kind of question on it.
 
     python tests/torture/damage.py [--flips 5000] [--others 500] [--sealed 5000] [--seed 1]
 
@@ -96,7 +96,7 @@ MORE_WRITES = [
     "ALTER CORPUS sum SUBTRACT CORPUS words",
     "ANALYZE words",
 ]
-#: What is said of an exception of ours that is no StorageError, and of any other.
+#: Labels of exceptions of ours other than StorageError, and of any others.
 OURS, RAW = "an error of ours:", "a raw exception:"
 # Figures of times and costs are not the same twice.
 UNSTEADY = {QUESTIONS[-1], "SHOW SEGMENTS"}
@@ -154,7 +154,7 @@ def ask(db: Any, question: str) -> str:
 
 
 def answers(path: Path) -> list[str]:
-    """To all questions, and to two that are no statements."""
+    """Return the answers to all questions, and to two invalid statements."""
     try:
         with ngramdb.connect(path, read_only=True) as db:
             db.use("words")
@@ -176,7 +176,7 @@ def _asked(verb: Any) -> str:
 
 
 def _described(error: Exception) -> str:
-    """An error that should not be, and where it came from; of ours, just that."""
+    """Describe an unexpected error and where it came from; one of ours, only the error."""
     if isinstance(error, NgramdbError):
         return f"{OURS} {error}"
     places = [
@@ -191,7 +191,7 @@ def _exported(db: Any, out: Path) -> bytes:
 
 
 def noticed(path: Path) -> bool:
-    """Whether CHECK has something to say, or the database can't be opened."""
+    """Return True if CHECK reports something, or the database can't be opened."""
     try:
         with ngramdb.connect(path, read_only=True) as db:
             return bool(db.execute("CHECK").fetchall())
@@ -219,7 +219,7 @@ Damage = tuple[str, dict[str, bytes | None]]
 
 
 def damages(files: dict[str, bytes], n_flips: int, n_others: int, seed: int) -> Iterator[Damage]:
-    """What is done, and the new content of files; None for a file that is gone."""
+    """Yield damages with the new content of files; None for a deleted file."""
     rng, names = random.Random(seed), sorted(files)
     for name in names:
         for place in (*range(64), *range(-64, 0)):
@@ -348,8 +348,8 @@ def main() -> int:
     parser.add_argument("--flips", type=int, default=5000)
     parser.add_argument("--others", type=int, default=500, help="of each other kind")
     parser.add_argument("--sealed", type=int, default=5000, help="with right checksums")
-    parser.add_argument("--stride", type=int, default=1, help="only every so many-th of all damages")
-    parser.add_argument("--first", type=int, default=0, help="leave out so many of them")
+    parser.add_argument("--stride", type=int, default=1, help="use only every STRIDE-th damage")
+    parser.add_argument("--first", type=int, default=0, help="skip that many of them")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     warm_up()

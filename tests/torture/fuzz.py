@@ -58,7 +58,7 @@ def document(kind: str, i: int) -> Any:
 
 
 def run_batch(seed: int, n: int, content: dict[str, bytes], last: mmap.mmap, say: Any) -> None:
-    """Runs n statements; says of each failure what it was, and at the end how many were answered."""
+    """Run n statements; report each failure, and at the end the number of answered statements."""
     source, outcomes = Statements(seed), Counter[str]()
     for k in range(n):
         if k % PER_DATABASE == 0:

@@ -38,7 +38,7 @@ from ngramdb.serve.running import answered
 from ngramdb.serve.verbs import KINDS, arguments_of
 
 LIMIT_S = 1.0
-# What a request may take beyond its limit on a busy machine.
+# Additional time that a request may take on a busy machine.
 PATIENCE_S = 60.0
 MOST_FAILURES = 20
 FINE = {200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 421, 503}

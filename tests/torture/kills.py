@@ -48,7 +48,7 @@ def texts_of(operation: Operation) -> list[str]:
 
 
 def write(path: Path, seed: int, say: Any) -> None:
-    """Works until it is killed: says an operation before it begins, and the version when it has returned."""
+    """Work until killed: send an operation before it begins, and the version when it has returned."""
     rng = random.Random(seed)
     with ngramdb.connect(path) as db:
         db.settings["keep_versions"] = KEPT_VERSIONS
@@ -65,7 +65,7 @@ def write(path: Path, seed: int, say: Any) -> None:
 
 
 def choose(rng: random.Random, db: Any) -> Operation:
-    """What to do next."""
+    """Choose the next operation."""
     n_documents, tag = db.corpus("c").n_documents, rng.randrange(10**6)
     if n_documents > MOST_DOCUMENTS:
         return ["cut", db.execute("DOCS FROM c ORDER BY doc_id DESC LIMIT 1").fetchone()[0] - 500]
@@ -86,7 +86,7 @@ def choose(rng: random.Random, db: Any) -> Operation:
 
 
 def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
-    """Does it, through statements where there are some."""
+    """Run it, with a statement if there is one."""
     kind = operation[0]
     if kind == "load":
         file = path.with_name("documents.jsonl")
@@ -117,7 +117,7 @@ FEW = ["w0 a few", "w1 documents", "w2 of another corpus"]
 
 
 class Model:
-    """What the database holds: documents by id, the next id, removed documents on record."""
+    """The content of the database: documents by id, the next id, removed documents on record."""
 
     def __init__(self) -> None:
         self.documents: dict[int, str] = {}
@@ -257,7 +257,7 @@ def _compared(path: Path, model: Model, pending: Operation | None) -> tuple[Mode
     assert problems == [], problems
     assert left == [], left
     if found == model.digest():
-        # Also where a commit changed nothing that shows, as a compaction.
+        # Also for commits without visible changes, such as a compaction.
         model.versions[version] = model.documents
         return model, f"{pending[0]}: the old version" if pending else "between two: all of it"
     assert pending is not None, f"version {version}: {found}, not {model.digest()}"

@@ -3,8 +3,8 @@
     python tests/torture/readers.py [--seconds 180] [--readers 8]
 
 Half of the readers are processes, half are threads of the writer's own process. The writer appends, removes,
-merges, restores and lets go of versions without a pause, and notes for each version what must be found in it.
-Each reader asks for several things of one version at a time and notes what it got; afterwards every note of
+merges, restores and releases versions without a pause, and records the expected content of each version.
+Each reader runs several queries on one version at a time and records the answers; afterwards every record of
 every reader must agree with the writer's note of that version.
 """
 
@@ -31,7 +31,7 @@ Seen = dict[int, Any]
 
 
 def look(db: Connection) -> tuple[int, Any]:
-    """A version, and what there is in it: documents, tokens, how often words occur, documents with one."""
+    """Return a version and its content: documents, tokens, counts of words, documents with one."""
     snapshot = db.snapshot
     time.sleep(PAUSE_S)
     view = snapshot.view("c")
@@ -63,7 +63,7 @@ def read(db: Connection, stop: Any, seen: Seen) -> int:
 
 
 def read_elsewhere(path: Path, seconds: float, say: Any) -> None:
-    """A reader that is a process, and opens the database anew now and then."""
+    """Read in another process, which reopens the database occasionally."""
     end, seen, n = time.monotonic() + seconds, dict[int, Any](), 0
     while time.monotonic() < end:
         with ngramdb.connect(path, read_only=True) as db:

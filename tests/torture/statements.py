@@ -11,7 +11,7 @@ from ngramdb.language.syntax import syntax
 from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
-# How deep a derivation goes before it takes the shortest way out.
+# The depth of a derivation from which on it takes the shortest way out.
 DEPTH = 28
 WORDS = [
     "w0",
@@ -38,7 +38,7 @@ PATHS = ["in.jsonl", "in.txt", "out.jsonl", "out.parquet", "out.jsonl.gz", "miss
 VALUES = ["web", "book", "", "w%", "%", "_", "x'", "2020-01-01", "é"]
 CHARACTERS = "abcwDOCSx01 9.,;:?()[]{}\"'`\\=<>!+-*&|^%$#@_\n\t\0é漢\u200d\ud800\U0001f600"
 
-# Values of placeholders, and things that can be none.
+# Values of placeholders, valid and invalid.
 PARAMETERS = [
     *(1, 2, 0, -1, 10**30, 0.5, float("nan"), float("inf"), None, True),
     *("w1", "w1 w2", "web", "out.jsonl", "", "\ud800", "a\0b", b"w1"),
@@ -183,7 +183,7 @@ class Statements:
 
 
 def _depths(rules: dict[str, list[list[str]]]) -> dict[str, float]:
-    """How deep the shallowest derivation of each symbol is."""
+    """Return the depth of the shallowest derivation of each symbol."""
     depths: dict[str, float] = defaultdict(int, dict.fromkeys(rules, float("inf")))
     changed = True
     while changed:

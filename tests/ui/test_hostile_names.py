@@ -1,4 +1,4 @@
-"""Nothing that stands in a database, a file's name or a command line steers the terminal that shows it.
+"""No text in a database, a file's name or a command line controls the terminal that shows it.
 
 Corpora, fields, files, folders and texts are named with escape sequences, C1 controls, bells and overrides
 of direction; every byte that reaches a pseudo-terminal is read, through every command, statement, dot
@@ -195,7 +195,7 @@ def test_no_answer_at_the_prompt_lets_a_name_steer_the_terminal(folder: Path) ->
 
 
 def _left(process: pexpect.spawn) -> str:
-    """What is written until the prompt is left: a terminal drops what follows Ctrl-C while something runs."""
+    """Return the output until the prompt is left: a terminal drops input after Ctrl-C during a statement."""
     written = ""
     for _ in range(20):
         for key in "\x03\x04":

@@ -127,7 +127,7 @@ def endless(path: Path) -> Iterator[Path]:
             while True:
                 pipe.write(lines)
 
-    # A daemon, and waited for in bounds: a reader that goes on reading fails the test, and does not hang it.
+    # A daemon with a bounded wait: a reader that continues to read fails the test instead of hanging it.
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     try:
@@ -514,7 +514,7 @@ def test_vi_keys_can_be_had(repl: Terminal) -> None:
     repl.expect("wiki>")
     repl.process.send("nonsense")
     repl.process.send("\x1b")
-    # Escape is told from the beginning of another key by the time that passes; then the cursor moves back.
+    # Escape is distinguished from the beginning of another key by time; then the cursor moves back.
     repl.process.expect("\b")
     repl.process.send("dd")
     repl.process.send('iCOUNT "dog";\r')

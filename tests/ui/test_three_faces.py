@@ -1,7 +1,7 @@
 """The same statement, the same answer, the same notes and the same error in Python, command line and prompt.
 
-`statements.test` is the table: a statement, a line of dashes, and what every face says: rows as objects of
-JSON, then messages and notes, or the error as it stands under the statement. An empty line ends a case.
+`statements.test` is the table: a statement, a line of dashes, and the output of every face: rows as JSON
+objects, then messages and notes, or the error with its place. An empty line ends a case.
 Statements run in the order of the table, each in a session of its own, each face on its own copy of one
 database. With NGRAMDB_REWRITE=1 in the environment, the answers in the file are replaced by Python's (look at
 the difference before you keep it).
@@ -34,7 +34,7 @@ DASHES = "----"
 # Lines above the first prompt.
 GREETING = 3
 PASTED = "\x1b[200~{}\x1b[201~\x1b\r\x04"
-# What differs from run to run.
+# Parts that differ from run to run.
 VARYING = re.compile(r"\b\d+(\.\d+)?(e-\d+)? (s|ms|µs)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]+|(?<=bytes_)\w+\W+\d+")
 
 DOCUMENTS = [
@@ -100,11 +100,11 @@ def make(folder: Path) -> None:
         db.create_corpus("parts", tokenizer=str(folder / "tokenizer.json")).append(DOCUMENTS)
 
 
-# ---- the three faces: a statement in a session of its own, and the lines that it says
+# ---- the three faces: a statement in its own session, and the lines of output
 
 
 def python(statement: str) -> list[str]:
-    """What `db.execute` gives, in the words of the other faces."""
+    """Return the result of `db.execute`, in the form of the other faces."""
     with ngramdb.connect("db") as db:
         if "words" in db.corpora():
             db.use("words")
@@ -125,13 +125,13 @@ def python(statement: str) -> list[str]:
 
 
 def finite(row: dict[str, object]) -> dict[str, object]:
-    """JSON has no word for infinities."""
+    """Replace infinities, which JSON cannot represent."""
     infinite = (float("inf"), float("-inf"))
     return {name: None if value in infinite else value for name, value in row.items()}
 
 
 def command_line(statement: str) -> list[str]:
-    """What `ngramdb DB -c` writes, on standard output and then on standard error."""
+    """Return the output of `ngramdb DB -c`, standard output and then standard error."""
     out, err = written(
         lambda: main(["db", "--no-progress", "--format", "jsonl", "-c", "USE words", "-c", statement])
     )
@@ -139,7 +139,7 @@ def command_line(statement: str) -> list[str]:
 
 
 def prompt(statement: str) -> list[str]:
-    """What the prompt writes when the statement is pasted at it."""
+    """Return the output of the prompt when the statement is pasted at it."""
 
     def session() -> None:
         shell = Shell("db", mode="jsonl", progress=False)
@@ -170,7 +170,7 @@ FACES = {"Python": python, "command line": command_line, "prompt": prompt}
 
 
 class Folders:
-    """A folder for each face; `ask` runs a statement there."""
+    """A folder per face; `ask` runs a statement there."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -196,7 +196,7 @@ def plain(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, list[str]]]]:
-    """What each face says to each statement of the table, all run in order."""
+    """Return the output of each face for each statement of the table, all run in order."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("three")
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))

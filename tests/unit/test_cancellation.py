@@ -27,7 +27,7 @@ MAY_CATCH = {
     ("cluster/crew.py", "begin"): "a call of a library, which polls nothing",
     ("cluster/worker_state.py", "answer_of"): "sends the error to the process that asked",
     ("engine/loading/batches.py", "_read"): "hands the error to the thread that reads",
-    ("engine/storage/directory/object_store.py", "done"): "asks _is_for_good, which knows cancellations",
+    ("engine/storage/directory/object_store.py", "done"): "calls _is_for_good, which handles cancellations",
     ("interrupts.py", "run"): "hands the error to the thread that waits",
     ("interrupts.py", "waited_for"): "hands the error to the thread that waits",
     ("segments/metadata_columns.py", "import_pandas"): "an import, which polls nothing",
@@ -56,7 +56,7 @@ def raises_again(body: list[ast.stmt]) -> bool:
 
 
 def broad_handlers(function: ast.AST) -> Iterator[int]:
-    """Yield the lines of handlers that would catch a cancellation and go on."""
+    """Yield the lines of handlers that would catch a cancellation and continue."""
     for node in ast.walk(function):
         is_suppress = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "suppress"
         if is_suppress and any(caught(argument) & BROAD for argument in node.args):

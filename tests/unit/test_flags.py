@@ -73,7 +73,7 @@ def test_a_function_keeps_its_name_and_signature():
         """Asks."""
         return f"{text} {is_short} {is_loud}"
 
-    # Where annotations are objects there is nothing to be told by; in this module they are texts.
+    # If annotations are objects, they cannot be used; in this module they are texts.
     assert ask.__name__ == "ask" and ask.__doc__ == "Asks."
     assert ask("a", np.False_, is_loud=False) == "a False False"
     with pytest.raises(InvalidArgument, match="is_loud"):

@@ -19,7 +19,7 @@ from ngramdb import fork_safety
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
-# A module whose import by a thread of the parent ends when it is told to.
+# A module whose import by a thread of the parent ends on demand.
 SLOW = """
 import events
 events.begun.set()

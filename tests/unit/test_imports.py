@@ -1,6 +1,6 @@
 """The one direction of imports: every arrow between the packages goes down the picture of ARCHITECTURE.md.
 
-What counts as an arrow: import statements wherever they stand (in functions and for type checkers, too), and
+Arrows are import statements anywhere (including functions and type-checking blocks), and
 names of modules in strings and stubs of packages, since that is how modules are imported lazily.
 """
 
@@ -167,7 +167,7 @@ def modules() -> dict[str, Path]:
 
 
 def room(module: str) -> str:
-    """The room of a module: the folder below the package, or the module's own name where it has none."""
+    """Return the room of a module: the folder below the package, or else the module's own name."""
     parts = module.split(".")
     return "__init__" if len(parts) == 1 else parts[1]
 
@@ -267,11 +267,11 @@ def test_modules_do_not_need_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-# What Python itself offers under private names: methods of named tuples, the errors of all threads, and what
-# its own modules do with their locks in a forked child. (fork_safety.py also asks for importlib's
-# `_bootstrap`, `_module_locks` and a module's `_initializing`, and does without where they are not there.)
+# Names that Python itself offers although they are private: methods of named tuples, the errors of all
+# threads, and what its own modules do to locks in forked children. (fork_safety.py also uses importlib's
+# `_bootstrap`, `_module_locks` and a module's `_initializing`, and does without if they are missing.)
 OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit"})
-# What other libraries offer no public name for.
+# Names for which other libraries have no public equivalent.
 FOREIGN = frozenset(
     {
         "argparse._AppendAction",

@@ -1,4 +1,4 @@
-"""What is imported when something is first used: the stand-ins themselves, and that all they name exists."""
+"""Imports at first use: the stand-ins themselves, and the existence of everything they name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_name_of_a_stub_is_found_where_it_is_said_to_be_and_no_other(stub:
         assert value is getattr(import_module(home), name)
         # An alias such as Callable[[int], int] is a type to isinstance under Python 3.10.
         if get_origin(value) is None and isinstance(value, type | FunctionType):
-            # What a room below defines is handed on by a module of the package: stubs name no others.
+            # Names of a lower room are passed on by a module of the package: stubs name no others.
             is_own = value.__module__.startswith(f"{package.__name__}.")
             assert value.__module__ == home or not is_own
     assert {name for name, _ in names} <= set(package.__all__) <= set(dir(package))

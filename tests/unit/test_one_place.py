@@ -1,4 +1,4 @@
-"""What more than one package keeps to is written down in one place."""
+"""Facts that several packages use are defined in one place."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import unicodedata
 from ngramdb.terminal_escapes import visible, visible_json
 
 EVERY = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF)
-# The classes of bidirectional text that turn what stands after them, and those that end lines.
+# The classes of bidirectional text that turn the text after them, and those that end lines.
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 STEERING = {
     c

@@ -7,8 +7,8 @@ stand for the databases that people have. What a later version writes differentl
 
 The database has what the format can hold: a corpus for every tokenizer, segments of every symbol width,
 several segments and vocabularies per corpus, removed documents (a segment with sign -1, audits), ids with
-gaps (a compacted segment), shifted ids (a corpus that was added), statistics that hold (with frequent
-n-grams and without) and statistics that are stale, metadata of every type, more fields than there are
+gaps (a compacted segment), shifted ids (a corpus that was added), current statistics (with frequent
+n-grams and without) and stale ones, metadata of every type, more fields than there are
 columns, lines of JSON of every form, a sentence separator, far indexes, a dropped corpus and earlier
 versions.
 """
@@ -51,7 +51,7 @@ MORE = [
     '{"text": "an apple a day keeps the doctor away", "kind": "proverb", "year": 1913}',
     '{"text": "time and tide wait for no man", "kind": "proverb", "dotted.name": "x", "length": 3}',
 ]
-# More fields than there are columns: the last ones are kept in the hidden field of the rest.
+# More fields than columns: the last ones are stored in the hidden field of the rest.
 WIDE = json.dumps({"text": "a wide document flies", **{f"field{i:03}": i for i in range(300)}})
 DEEP = json.dumps({"text": "a deep document", "down": json.loads('{"x":' * 20 + "1" + "}" * 20)})
 PROSE = (
@@ -85,7 +85,7 @@ QUESTIONS = [
     'GENERATE GIVEN "time" TOKENS 6 FROM {c}',
     "DOCS SAMPLE 3 SEED 2 FROM {c}",
 ]
-# Of corpora that know their sentences: those that were loaded before these were kept do not.
+# For corpora with known sentences, unlike those that were loaded before sentences were stored.
 SENTENCE_QUESTIONS = [
     "COUNT <s> * FROM {c}",
     "KWIC * </s> WINDOW 2 FROM {c}",
@@ -127,7 +127,7 @@ FIELD_QUESTIONS = [
     "COUNT DOCS GROUP BY kind TOP 2 FROM words",
     "COUNT DOCS WHERE OVERLAP(twice, 3) >= 0.5 FROM words",
 ]
-# Of several corpora, and of versions before the last one: asked while these versions are kept.
+# Questions about several corpora and about versions before the last one, as long as these are kept.
 OTHER_QUESTIONS = [
     'COUNT "flies" FROM words - twice + twice',
     'DIST GIVEN "flies" FROM words + twice',
@@ -145,7 +145,7 @@ NAMED_QUESTIONS = [
 ]
 # Fields with the types of a table's columns.
 TYPED = pyarrow.array([-1, 1], pyarrow.int8())
-# How the database is laid out, which changes with whatever writes to it; of these columns alone.
+# The layout of the database, which every write changes; only these columns are compared.
 LAYOUT_QUESTIONS = {
     "SHOW CORPORA": ("corpus", "documents", "tokens", "segments"),
     "SHOW VERSIONS": ("version", "by", "action", "documents", "tokens", "current"),
@@ -195,7 +195,7 @@ def fill_texts(db: ngramdb.Connection, name: str, folder: Path) -> None:
 
 
 def write(folder: Path) -> dict[str, Any]:
-    """Makes the database in `folder`; returns what is needed to ask it."""
+    """Create the database in `folder`; return the data that questions need."""
     db = ngramdb.connect(folder)
     db.execute("SET auto_compact = FALSE; SET progress = FALSE")
     scratch = folder.parent

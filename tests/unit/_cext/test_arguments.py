@@ -1,4 +1,4 @@
-"""What callers hand in: ids of every integer type, wrong and hostile ones; what is kept alive, what leaks."""
+"""Arguments of kernels: ids of every integer type, wrong and hostile ones; lifetimes and leaks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Number:
 
 
 class Shortener:
-    """Empties the list that it stands in when it is read."""
+    """Empties the list that contains it when it is read."""
 
     def __init__(self, victim):
         self.victim = victim

@@ -1,6 +1,6 @@
 """Damaged arrays: every question is answered, or CorruptionError or ValueError is raised, no more.
 
-That no read leaves the arrays cannot be seen from here; tests/sanitizers does the same under sanitizers.
+Reads outside the arrays cannot be seen from here; tests/sanitizers does the same under sanitizers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def answers(segments, rng):
 
 
 def with_lcps_as(lcp_width, documents, dtype):
-    """Arrays and gap of a segment, and what else SuffixIndex is told, with LCPs in rows or beside them."""
+    """Return a segment's arrays, its gap, and other arguments of SuffixIndex, with LCPs in or beside rows."""
     arrays = arrays_of(documents, dtype)
     if lcp_width == FAR:
         return arrays, {"far": (None, far_lcps_of(arrays), 1)}

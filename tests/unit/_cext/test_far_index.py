@@ -1,4 +1,4 @@
-"""Searches that go by a far index find what those by the directory find."""
+"""Searches with a far index find the same as those with the directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import far_index, key_directory, lcp_width_for, mark_lcps, suffix_array
 
-# Searches by a far index that an index makes before it goes by the directory.
+# Searches with a far index before an index uses the directory.
 FAR_SEARCHES = 64
 
 

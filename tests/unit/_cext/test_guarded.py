@@ -1,6 +1,6 @@
 """Crafted arrays that end where memory ends: no kernel reads or writes a byte beyond them.
 
-Behind each array, and the zeros that a file has after each section, lies a page that may not be touched;
+A page that may not be touched follows each array and the zeros that a file has after each section;
 a child process that touches it ends by a signal. tests/sanitizers sees more, and takes a compiler.
 """
 
@@ -133,7 +133,7 @@ def test_building():
 
 
 def fit(rng, rows, dtype):
-    """What must fit a number of rows, and does: document starts, offsets, room for what is written."""
+    """Return arrays that fit a number of rows: document starts, offsets, room for output."""
     ends = np.sort(rng.choice(rows.size + 1, min(3, rows.size + 1), replace=False))
     offsets = np.concatenate([[0], ends[:-1], [rows.size]]).astype(np.int64)
     n = offsets.size - 1

@@ -1,4 +1,4 @@
-"""Every kernel that may take long ends within a moment of being asked to, whichever way it is asked.
+"""Every kernel that may take long ends within a moment of a request, however it is made.
 
 One index is a sham over arrays that the operating system makes of nothing but zero pages: it costs next to
 no memory, and questions to it take seconds. The other is of random tokens, for searches that lead somewhere.
@@ -26,7 +26,7 @@ from ngramdb._cext.text.words import Vocabulary
 from ngramdb.errors import Interrupted, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 
-# After so many seconds a kernel is asked to stop.
+# Seconds after which a kernel is stopped.
 ASKED_AFTER_S = 0.1
 
 
@@ -48,7 +48,7 @@ def huge():
 
 @pytest.fixture(scope="module")
 def corpus():
-    """A sound index of 2**18 random tokens, over which batches are asked; and ids to ask."""
+    """A valid index of 2**18 random tokens for batches, and ids to query."""
     random = np.random.default_rng(5)
     text = random.integers(1, 200, 2**18).astype(np.uint8)
     text[1000::1000] = 0
@@ -63,7 +63,7 @@ def corpus():
 
 
 def every_kernel(huge, corpus):
-    """Kernels by name, each with so much to do that it would go on for minutes."""
+    """Return kernels by name, each with enough work for minutes."""
     index, ids = corpus
     n = huge.n_tokens
     pairs, long = np.arange(0, len(ids), 2), np.arange(0, len(ids), 64)
@@ -94,7 +94,7 @@ def every_kernel(huge, corpus):
 
 
 def _for_ever(kernel):
-    """No look at the token in between: the kernel itself must end. A wrong one goes on for PATIENCE_S."""
+    """Run without checks of the token: the kernel itself must end. A wrong one runs for PATIENCE_S."""
     until = time.perf_counter() + PATIENCE_S
     while time.perf_counter() < until:
         kernel()
@@ -112,7 +112,7 @@ KERNELS = list(every_kernel(type("Sham", (), {"n_tokens": 0}), (None, np.zeros(1
 
 @contextmanager
 def asked(ask):
-    """Calls `ask` from another thread after a moment; the block must be left by then."""
+    """Call `ask` from another thread after a moment; the block must be left by then."""
     timer = threading.Timer(ASKED_AFTER_S, ask)
     timer.start()
     try:
@@ -161,7 +161,7 @@ def test_a_timeout_ends_every_kernel_also_in_other_threads(name, huge, corpus):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_polls_as_it_goes(name, huge, corpus):
-    """At every few megabytes of its work, however long the machine takes for them."""
+    """After every few megabytes of its work, however long the machine takes for them."""
     once = every_kernel(huge, corpus)[name].args[0]
     for n_polls in (0, 8) if name != "verifying" else (0,):  # it ends at the first row that is wrong
         with pytest.raises(Interrupted), Interrupt(polls=n_polls):

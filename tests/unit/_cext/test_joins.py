@@ -1,4 +1,4 @@
-"""Joins of positions with windows equal what a loop over both says."""
+"""Joins of positions with windows equal the results of a loop over both."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import key_directory, tree_words
 
-# Rows: one below, at and above where the directory gains a sample, a padded node, or a level.
+# Rows: one below, at and above the sizes at which the directory gains a sample, a padded node, or a level.
 EDGES = [64 * 8**k + d for k in range(4) for d in (-1, 0, 1)] + [1, 2, 128, 129, 64 * 9, 64 * 64 + 65]
 
 
@@ -24,7 +24,7 @@ class SortedRows:
         self.symbols = self.stream.tolist()
 
     def find(self, symbols):
-        """The rows that begin with these symbols, as (lo, hi); (0, 0) when there are none."""
+        """Return the rows that begin with these symbols, as (lo, hi), or (0, 0)."""
         n = len(symbols)
 
         def start_of(row):

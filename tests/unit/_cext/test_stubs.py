@@ -1,4 +1,4 @@
-"""The stubs of the kernels name what the compiled modules have, with the same parameters where these tell."""
+"""The stubs of the kernels have the names of the compiled modules, with the same parameters if known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_public(name):
 
 
 def stubbed(body):
-    """The names that a module or a class of a stub defines, and their nodes; aliases of types are none."""
+    """Return the names that a module or a class of a stub defines, with their nodes, but no type aliases."""
     found = {}
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -43,7 +43,7 @@ def stubbed(body):
 
 
 def own(module):
-    """What a module defines itself."""
+    """Return the names that a module defines itself."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -89,7 +89,7 @@ def test_a_stub_has_the_names_of_its_module(name, stub):
 
 
 def check_parameters(function, definition):
-    """Compares names of parameters where the compiled function tells them."""
+    """Compare names of parameters if the compiled function exposes them."""
     if not isinstance(definition, ast.FunctionDef) or definition.name.startswith("_"):
         return
     try:

@@ -1,4 +1,4 @@
-"""What follows many rows: more than are passed over at a time, so the directory tells where runs end."""
+"""Successors of many rows: more than one pass reads, so that the directory gives the ends of runs."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ CONTEXTS = [(), (3,), (3, 3), (3, 3, 3), (3, 3, 3, 3), (4,), (3, 4)]
 def documents():
     rng = np.random.default_rng(7)
     tokens = rng.zipf(1.3, size=ROWS) % 200
-    # One token that half of the others stand beside.
+    # One token beside half of the others.
     tokens[rng.random(ROWS) < 0.5] = 3
     return [tokens[i : i + DOCUMENT].tolist() for i in range(0, ROWS, DOCUMENT)]
 
@@ -56,7 +56,7 @@ def test_all_continuations_are_counted(documents, dtype):
 @pytest.mark.parametrize("n_rows", [63, 64, 65, 255, 256, 257, 258, 320, 1023, 1024, 1025, 4096, 4097])
 def test_ranges_of_any_size(n_rows):
     following = (6 + np.random.default_rng(n_rows).zipf(1.2, size=n_rows) % 30).tolist()
-    # Rows of smaller tokens stand before them: 37, so that no sampled row begins the range.
+    # 37 rows of smaller tokens come first, so that no sampled row begins the range.
     arrays = arrays_of([[1] * 37, *([5, token] for token in following)], np.uint16)
     for width in (0, 5, FAR):
         ids, found, *_ = Index([opened(arrays, width)], [1]).dist([5])

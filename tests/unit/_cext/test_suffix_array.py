@@ -1,4 +1,4 @@
-"""The suffix array, against brute force and against pydivsufsort where both know the same order."""
+"""The suffix array, against brute force and, if both have the same order, against pydivsufsort."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_one_long_document_is_sorted_as_pydivsufsort_does(dtype, alphabet):
     stream = running_text(N_LARGE, alphabet, seed=alphabet).astype(dtype)
     rows = suffix_array(stream, int(stream.max()) + 1)
     expected = pydivsufsort.divsufsort(stream)
-    assert expected[0] == len(stream) - 1  # the terminator, smallest of all, is no row of ours
+    assert expected[0] == len(stream) - 1  # the terminator, smallest of all, is not a row of ours
     assert np.array_equal(rows, expected[1:])
     assert first_wrong_row(stream, rows) is None
 

@@ -97,7 +97,7 @@ def test_a_batch_lets_other_threads_run():
     until(is_stopped_by_another_thread)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no interval timers")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="interval timers are not available")
 def test_a_signal_ends_a_long_batch():
     index, _ = make_index()
     n = 16_000_000

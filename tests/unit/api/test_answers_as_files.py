@@ -204,7 +204,7 @@ def test_what_is_said_beside_the_rows_is_said_of_the_file(db, corpus, question, 
     asked.fetchall()
     copied = db.execute(f"COPY ({question}) TO '{name}'")
     whole_documents = question.startswith("DOCS") and "RETURNING" not in question
-    # Of all documents, their number is in the row.
+    # The number of all documents is in the row.
     expected = {} if whole_documents and "SEED" not in question else asked.summary
     assert expected.keys() <= copied.summary.keys()
     assert copied.summary["documents" if whole_documents else "rows"] == copied.fetchone()[0]

@@ -223,7 +223,7 @@ def test_documents_in_the_other_direction_are_noticed_by_their_tokenizer(tmp_pat
         pile = db.attach(reverse, "pile", tokenizer=PIECES, version=5)
         assert [row[-1] for row in db.execute("DOCS FROM pile").fetchall()] == texts
         assert pile.count("it is a matter") == len(texts)
-        # Whatever is asked, the file of the tokenizer is opened and compared first.
+        # Every query first opens and compares the file of the tokenizer.
         for ask in (
             lambda found: found.count([1]),
             lambda found: found.count("time"),
@@ -239,7 +239,7 @@ def test_documents_in_the_other_direction_are_noticed_by_their_tokenizer(tmp_pat
         with pytest.raises(InvalidArgument, match=r"; use VERSION 5"):
             db.attach(reverse, "again", tokenizer=Tokenizer.from_file(str(PIECES)))
         db.attach(as_read, "again", tokenizer=PIECES)
-        db.attach(reverse, "ids")  # nothing says so without a tokenizer
+        db.attach(reverse, "ids")  # undetectable without a tokenizer
 
 
 ATTACHING = """
@@ -331,7 +331,7 @@ def cut(path, n):
 
 
 def damage(folder):
-    """What can be wrong with an index of two shards: what happens to it, and what the error says."""
+    """Return the possible defects of an index of two shards: the damage, and the expected error."""
     big = folder / "tokenized.0"
     return {
         "cut text": (lambda: cut(big, 8), "are not of one index"),

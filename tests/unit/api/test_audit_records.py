@@ -139,7 +139,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
 
 
 TEXTS = ["He Said, he said  that it is so; he said that.", "That is said, and that is so.", "none", "so"]
-# By what documents go, and the patterns of which the record names the first place in each.
+# Conditions of removals, and the patterns whose first place the record names.
 MATCHED = [
     ('"said that" MATCH TEXT', ['"said that" MATCH TEXT']),
     ('"said that" MATCH TEXT IGNORE CASE', ['"said that" MATCH TEXT IGNORE CASE']),
@@ -157,7 +157,7 @@ MATCHED = [
 @pytest.mark.parametrize("tokenizer", ["words", "chars", "bytes"])
 @pytest.mark.parametrize(("condition", "patterns"), MATCHED, ids=[condition for condition, _ in MATCHED])
 def test_the_record_says_where_each_pattern_first_matched(db, tokenizer, condition, patterns):
-    """As `occurrences` finds them; what is met by an absence has no place."""
+    """As `occurrences` finds them; a condition met by an absence has no place."""
     corpus = db.create_corpus("c", tokenizer=tokenizer)
     for text in TEXTS:  # several segments
         corpus.append([text, f"{text} {text}"])

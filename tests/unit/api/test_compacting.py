@@ -1,4 +1,4 @@
-"""COMPACT: what EXPLAIN says of it, and that the way it takes makes no difference to what is written."""
+"""COMPACT: its EXPLAIN, and that different ways of running it write the same."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_an_empty_phrase_removes_nothing(where, params):
         ):
             with pytest.raises(PlanError, match="an empty n-gram is in every document"):
                 delete()
-        assert corpus.n_documents == corpus.count_docs('""') == 3  # to ask is no harm
+        assert corpus.n_documents == corpus.count_docs('""') == 3  # queries are harmless
         assert corpus.delete("doc_id >= 0") == 3
 
 
@@ -236,5 +236,5 @@ def test_an_empty_list_of_what_to_keep_removes_nothing(where, params):
             with pytest.raises(PlanError, match="NOT IN an empty list holds of every document"):
                 delete()
         assert corpus.n_documents == 3
-        corpus.count_docs(where, params=params)  # to ask is no harm
+        corpus.count_docs(where, params=params)  # queries are harmless
         assert corpus.delete("doc_id IN ?", params=[[]]) == 0

@@ -1,4 +1,4 @@
-"""What PEP 249 asks of a module, a connection and a cursor."""
+"""The requirements of PEP 249 on a module, a connection and a cursor."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     ],
 )
 def test_a_removal_is_recorded_with_all_that_it_went_by(db, tmp_path, flags, criterion):
-    """Also how items were read; words of folded texts have no position among the document's tokens."""
+    """Also the reading of items; words of folded texts have no position among the document's tokens."""
     exam = tmp_path / "exam.jsonl"
     exam.write_text(json.dumps({"q": "one two three four five six"}))
     corpus = db.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "tokenizer.json"))

@@ -1,4 +1,4 @@
-"""CSV and TSV: what pandas and Python's csv write is read as it was, typed where all values are of a type."""
+"""CSV and TSV: files of pandas and of Python's csv are read unchanged, typed if all values have a type."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ def test_a_column_is_of_numbers_where_floats_hold_all_digits(db, tmp_path, writt
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_floats_as_python_writes_them_come_back(tmp_path_factory, values):
-    """What export writes, too."""
+    """As export does, too."""
     folder = tmp_path_factory.mktemp("floats")
     written = "".join(f"a,{value!r}\n" for value in values)
     (folder / "a.csv").write_text(f"text,n\n{written}b,0.5\n")

@@ -1,4 +1,4 @@
-"""What is exported can be loaded again, and gives the same corpus; where it cannot, the export says so."""
+"""Exported documents can be loaded again, with the same corpus; if they cannot, the export reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SET far_index`: COMPACT copies segments and adds what questions from far away go by."""
+"""`SET far_index`: COMPACT copies segments and adds indexes for remote queries."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_check_finds_a_far_index_of_another_suffix_array(section):
 
     with opened(resealing.edited(files, name, change), read_only=True) as db:
         assert "far index" in str(db.execute("CHECK").fetchall())
-        assert db.corpus("c").count("the cat") == 30, "who reads the file where it lies does not go by it"
+        assert db.corpus("c").count("the cat") == 30, "queries on a local file do not use it"
 
 
 def test_wrong_properties_are_damage(tmp_path):

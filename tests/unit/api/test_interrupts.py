@@ -41,7 +41,7 @@ def in_another_thread(act):
 
 
 def many_rows(act=lambda: None):
-    """What goes on for long, as operators do: a batch, a look, the next batch. `act` is called amid it."""
+    """Yield for a long time, as operators do: a batch, a check, the next batch. `act` runs in between."""
     for i in range(10**4):
         interrupts.step(i, 10**4)
         if i == 50:
@@ -84,7 +84,7 @@ def test_who_is_stopped_after_a_commit_is_told_of_it(db, wiki, statement):
 
 
 def test_what_was_committed_is_told_whatever_the_timeout(db, wiki, monkeypatch):
-    """From the commit on, time does not count."""
+    """After the commit, time does not count."""
     committed = Transaction.commit
 
     def slowly(self, *arguments):
@@ -113,7 +113,7 @@ def test_what_was_committed_is_told_whatever_the_timeout(db, wiki, monkeypatch):
 
 
 def in_time(run):
-    """What it gives with the first of some timeouts that is not too short on this machine."""
+    """Return the result with the first of some timeouts that is long enough on this machine."""
     for limit in (0.25, 1.0, 5.0, 30.0):
         with suppress(TimeoutExceeded):
             return run(limit)
@@ -370,7 +370,7 @@ def test_a_timeout_ends_what_is_done_with_a_long_text(db, subwords, what):
     for name, tokenizer in (("letters", "chars"), ("octets", "bytes"), ("pieces", str(subwords))):
         db.create_corpus(name, tokenizer).append(["a" * 100_000])
     db.execute("CHECK")  # what is made once
-    with cpu_below(60), pytest.raises(TimeoutExceeded):  # some 0.3 s; minutes where nothing looks at the time
+    with cpu_below(60), pytest.raises(TimeoutExceeded):  # about 0.3 s; minutes without checks of the time
         db.execute(text, parameters, timeout=0.2).fetchall()
 
 

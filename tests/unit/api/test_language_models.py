@@ -91,7 +91,7 @@ def test_a_model_is_text_or_an_object(corpus):
     }
     for text, model in pairs.items():
         assert corpus.prob("cat", "on the", text) == corpus.prob("cat", "on the", model)
-    # What no statement can say: an ∞-gram of limited order.
+    # Not expressible in a statement: an ∞-gram of limited order.
     assert corpus.prob("cat", "sat on the", lm.InfGram(2)).effective_n == 2
     with pytest.raises(PlanError, match="weight of stupid backoff"):
         corpus.prob("cat", model="backoff(2)")
@@ -112,7 +112,7 @@ def test_rules_do_not_change_what_models_say_of_unknown_words(db, corpus, model)
     db.settings["disabled_rules"] = "fold_unknown_words, cut_context"
     assert [db.execute(statement).fetchall() for statement in statements] == expected
     if "kneser_ney" in model or model == "backoff":
-        assert expected[0][0][0] is not None  # a word that nobody knows is no reason to know nothing
+        assert expected[0][0][0] is not None  # an unknown word does not make everything unknown
 
 
 def test_distributions_have_a_row_for_every_token_and_one_for_all_others(db, corpus):
@@ -194,7 +194,7 @@ def test_analyze_keeps_statistics_until_the_corpus_changes(tmp_path):
 def test_analyze_counts_up_to_the_order_asked_for(db, corpus):
     assert len(corpus.analyze(4).statistics.n_types) == 4
     assert "ANALYZE … ORDER 6 counts more" in corpus.language_model(lm.KneserNey(order=6)).note
-    kept = corpus.analyze()  # nothing is asked for: what is kept is good
+    kept = corpus.analyze()  # no options: the kept statistics are good
     assert not kept.changed and kept.statistics.max_length == 4
     assert [row[0] for row in db.execute("ANALYZE pets ORDER 6").fetchall()] == [1, 2, 3, 4, 5, 6]
     assert "counts more" not in corpus.language_model(lm.KneserNey(order=6)).note
@@ -274,7 +274,7 @@ def test_beams_and_diversity(db, corpus):
     assert [text.logprob for text in corpus.generate("the", 3, beams=4, n=3)] == [row[2] for row in rows]
     diverse = corpus.generate("the", 1, beams=3, diversity=20, n=3)
     assert len({text.split()[0] for text in diverse}) == 3
-    assert len(corpus.generate("", 2, method="beam", n=7)) == 7  # as many beams as are asked for
+    assert len(corpus.generate("", 2, method="beam", n=7)) == 7  # the requested number of beams
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_agreement_and_drafts(corpus):
     assert found.total == 6 and found.n_agreeing.sum() == 3 and found.mean_effective_n > 1
     draft = corpus.draft("sat on the mat the cat sat", 5)
     assert corpus.tokenizer.decode(draft.ids) == "on the mat" and draft.confidence == 1
-    # Where the end of the document is as frequent as any token, it wins: nothing is drafted.
+    # If the end of the document is as frequent as any token, it wins: nothing is drafted.
     assert len(corpus.draft("the dog sat", 5).ids) == 0
     assert len(corpus.draft("the", 5, least_prob=0.99).ids) == 0
     with pytest.raises(InvalidArgument, match="n is a whole number"):

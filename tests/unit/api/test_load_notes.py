@@ -1,4 +1,4 @@
-"""What a load says of files that it left out, read twice, lost, or did not go on with."""
+"""Notes of a load on files that it left out, read twice, lost, or did not resume."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_reading_goes_on_after_each_document(tmp_path, name):
     given = [[one.line for one in read_documents([source], options)] for source in sources]
     assert sum(map(len, given)) >= 2
     for source, numbers in zip(sources, given, strict=True):
-        if numbers == [None]:  # a file that is one document: a load goes on after it
+        if numbers == [None]:  # a file that is one document: a load continues after it
             continue
         assert numbers == sorted(set(numbers)) and has_lines(source, numbers[-1])
         for k, number in enumerate(numbers):

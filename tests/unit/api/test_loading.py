@@ -33,7 +33,7 @@ def test_progress_tells_the_bytes_that_are_read_and_all_there_are(db, files, mon
     read = [state.read_bytes for state in told if state.read_bytes is not None]
     assert read == sorted(read) and read[0] < total / 2 and read[-1] == total
     assert told[0].documents == 0 and told[-1].documents == 4000
-    # What is read ahead doesn't count: the documents are those of the bytes.
+    # Data read ahead do not count: the documents are those of the bytes.
     half = next(state for state in told if state.documents >= 2000)
     assert half.read_bytes >= files[0].stat().st_size - (1 << 16)
 

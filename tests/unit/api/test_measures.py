@@ -43,7 +43,7 @@ def corpus(folder):
 
 
 def by_hand(probs):
-    """Perplexity by its definition: None is no answer, and left out."""
+    """Compute perplexity by its definition, skipping None."""
     answered = [prob for prob in probs if prob is not None and not math.isnan(prob)]
     if not answered:
         return math.nan

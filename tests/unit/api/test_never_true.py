@@ -1,4 +1,4 @@
-"""Conditions that hold of no document, or of every one, whatever documents have: answered, and said."""
+"""Conditions that hold for no document, or for every one, regardless of the data: answered with a warning."""
 
 from __future__ import annotations
 

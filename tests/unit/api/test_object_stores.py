@@ -193,14 +193,14 @@ def test_with_a_far_index_no_cold_count_takes_more_requests(server, far, monkeyp
             assert db.corpus("c").count(gram) == count
             found.append(len(server.requests))
     assert max(found) <= most, found
-    assert max(found) > 4 or name == "far", "the parts are not small enough to tell"
+    assert max(found) > 4 or name == "far", "the parts are too large for the test"
 
 
 def test_a_far_index_answers_as_the_segment_and_gives_way_to_the_directory(far, small):
     folder, grams, counts = far
     with ngramdb.connect(f"file://{folder}/far.ngdb", read_only=True) as db:
         corpus = db.corpus("c")
-        for _ in range(4):  # the first searches go by the far index
+        for _ in range(4):  # the first searches use the far index
             assert [corpus.count(gram) for gram in grams] == counts
         assert corpus.count_many(grams).tolist() == counts
 
@@ -591,7 +591,7 @@ def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, smal
                 most = max(most, len(here))
             if most > 1:
                 beside.set()
-            beside.wait(10)  # for another one, where there is one
+            beside.wait(10)  # for another one, if there is one
             with lock:
                 here.discard(name)
         return read(self, name, start, stop)

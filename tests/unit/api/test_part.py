@@ -1,4 +1,4 @@
-"""`Corpus.where`: every verb that asks answers as a corpus of just these documents; the others refuse."""
+"""`Corpus.where`: query verbs answer like a corpus of just these documents; the other verbs refuse."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def db(tmp_path):
         corpus = db.create_corpus("c", tokenizer="words")
         corpus.append(documents()[:2])
         corpus.append(documents()[2:])
-        # Ids of words go by their first appearance: the same in both corpora.
+        # Ids of words are in order of first appearance: the same in both corpora.
         other = db.create_corpus("later", tokenizer="words")
         other.append(documents())
         other.delete("year < 1950")
@@ -60,7 +60,7 @@ def test_sizes_and_documents_are_those_of_the_part(part, alone):
 
 
 def _same(mine, theirs):
-    """Whether two answers of a verb are equal; Perplexity and Scores hold arrays."""
+    """Return True if two answers of a verb are equal; Perplexity and Scores hold arrays."""
     if hasattr(mine, "fetchall"):
         return mine.fetchall() == theirs.fetchall()
     if hasattr(mine, "prob") and not isinstance(mine, float):
@@ -90,7 +90,7 @@ def _same(mine, theirs):
     ],
 )
 def test_a_verb_with_a_condition_answers_as_the_part(db, alone, verb, arguments, named):
-    """Where the whole corpus answers otherwise: the years are what separates them."""
+    """In cases in which the whole corpus answers differently: the years separate them."""
     whole = db.corpus("c")
     asked = getattr(whole, verb)(*arguments, **named, where="year >= ?", params=[1950])
     if verb == "generate":

@@ -52,7 +52,7 @@ def test_an_ngram_may_be_a_pattern_of_one_part(corpus: ngramdb.Corpus) -> None:
 def test_values_take_the_place_of_parameters(corpus: ngramdb.Corpus) -> None:
     assert corpus.count(ngramdb.pattern("? * ?", ["flies", "an"])) == 1
     assert corpus.count(ngramdb.pattern(":first * :last", {"first": [1], "last": "an"})) == 1
-    # What a value has in it means nothing by itself.
+    # Special characters in a value have no meaning.
     assert corpus.count(ngramdb.pattern('? * "an"', ['" | "b'])) == 0
     assert ngramdb.pattern(":a * :b -- c", {"b": 'x"y', "a": [1]}).text == '[1] * "x\\"y" -- c'
     for params in (None, ["a"], ["a", "b", "c"]):

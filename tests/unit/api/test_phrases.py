@@ -1,4 +1,4 @@
-"""Nothing that looks for a phrase may find nothing without saying so, where the corpus has its text."""
+"""A query for a phrase that finds nothing says so if the corpus contains its text."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_what_comes_back_is_the_same_corpus_of_the_same_database(corpus, monkeyp
     assert dict(connection.settings) == dict(db.settings) and connection.current_corpus == "c"
     one.append(["a"])
     db.refresh()
-    assert corpus.count("a") == 4  # it may write where the first one may
+    assert corpus.count("a") == 4  # it may write if the first one may
     copied = copy.copy(db)
     assert copied is not db and copied.corpora() == ["c"]
     with ngramdb.connect(tmp_path / "db", read_only=True) as reading, pytest.raises(ngramdb.ReadOnlyError):

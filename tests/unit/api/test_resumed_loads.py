@@ -1,4 +1,4 @@
-"""Loads that commit on their way, stop, and go on: every document once, wherever it stopped."""
+"""Loads that commit repeatedly, stop, and resume load every document once, wherever they stopped."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_text_goes_on_where_it_stopped(db, tmp_path, options, every):
 
 
 def stop_after(n_documents: int):
-    """Stops at the first report of what comes after so many documents, or at the sixth when they are all."""
+    """Stop at the first report after that many documents, or at the sixth if they are all of them."""
     reports = []
 
     def stop(progress):
@@ -237,7 +237,7 @@ def test_files_of_another_load_are_refused_after_those_of_this_one(db, files, is
     corpus.load(paths[:1], resume=True)
     corpus.load(paths[2:4], resume=True, commit_every=1, limit=1 if is_stopped else None)
     before = texts(corpus)
-    for _ in range(2):  # the second time in a load that has gone on
+    for _ in range(2):  # the second time in a resumed load
         with pytest.raises(InvalidArgument, match="loaded before, by a load of other paths"):
             corpus.load(paths, resume=True)
         assert texts(corpus) == before
@@ -261,7 +261,7 @@ def test_a_list_with_files_that_were_loaded_is_refused_where_they_are_not_the_fi
     assert corpus.load(paths[4:], resume=True).documents > 0  # others are another load
     assert (
         corpus.load(paths[2:], commit_every=5).documents > 0
-    )  # who does not ask to go on, loads what is named
+    )  # without resuming, exactly the given paths are loaded
 
 
 def test_a_path_means_the_same_wherever_it_is_named_from(db, files, monkeypatch):
@@ -346,7 +346,7 @@ with ngramdb.connect({str(tmp_path / "db.ngdb")!r}) as db:
 
 @pytest.mark.parametrize("n", [6, 7])
 def test_a_file_that_was_loaded_whole_and_has_others_now_is_an_error(db, tmp_path, n):
-    """Also where the last part was a full one, so that reading had not seen the end."""
+    """Also if the last part was a full one, so that reading had not seen the end."""
     path = tmp_path / "p.jsonl"
     path.write_text("".join(f'{{"text": "old {i}"}}\n' for i in range(n)))
     db.create_corpus("c").load(path, commit_every=2, resume=True)
@@ -455,7 +455,7 @@ def test_an_empty_document_between_separators_goes_on(db, tmp_path):
 
 
 def test_a_record_without_a_mark_goes_on_as_it_always_did(db, tmp_path):
-    """Those of earlier versions have none."""
+    """Records of earlier versions have no mark."""
     path = tmp_path / "p.jsonl"
     path.write_text("".join(f"{line}\n" for line in LINES))
     corpus = db.create_corpus("c")

@@ -48,7 +48,7 @@ def test_statements_answer_as_with_a_document_per_sentence(corpora, model):
     db = connection_of(corpora[0])
 
     def rows(question):
-        """Of either corpus. Without ids: where words are tokens, the separator has one, too."""
+        """Return the rows of either corpus. Ids are left out: with word tokens, the separator has one too."""
         found = []
         for name in ("apart", "whole"):
             result = db.execute(question.format(f"USING {model}", name))

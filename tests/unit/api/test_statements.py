@@ -128,7 +128,7 @@ def test_explain_analyze_measures_every_operator(wiki, db):
 
 
 def actual_occurrences(db, statement):
-    """What EXPLAIN ANALYZE says that each node found, from the top."""
+    """Return the number of occurrences found by each node according to EXPLAIN ANALYZE, from the top."""
     lines = "\n".join(line for (line,) in db.execute(f"EXPLAIN ANALYZE {statement}"))
     return [int(n) for n in re.findall(r"actual (\d+) occurrences", lines)]
 

@@ -1,4 +1,4 @@
-"""Loads that are stopped say that they were stopped, wherever it happens: never that a document is bad."""
+"""Loads that are stopped report that, wherever it happens: never an invalid document."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ WRITERS = {
 
 
 def content(db, name):
-    """What a corpus of the documents is: all its documents, and its fields with their types."""
+    """Return the content of a corpus: all its documents, and its fields with their types."""
     described = {row for row in db.execute(f"DESCRIBE {name}") if row[0].startswith("field")}
     return db.execute(f"DOCS FROM {name}").to_dicts(), described
 
@@ -86,7 +86,7 @@ def test_rows_are_the_documents_that_lines_of_json_are(db, tmp_path, monkeypatch
     assert found[1] == expected[1]
     assert found[0] == [{key: row[key] for key in found[0][0]} for row in expected[0]]
     assert db.execute("CHECK").fetchall() == []
-    # Chosen by the first bytes where the name does not tell, and by the format that is given.
+    # Chosen by the first bytes if the name is ambiguous, and by the format that is given.
     if not name.endswith(".arrows"):
         assert db.create_corpus("other").load(path.rename(tmp_path / "other.data")).documents == len(ROWS)
 

@@ -28,7 +28,7 @@ ROWS = [
 
 
 class Relation:
-    """What has the protocol and nothing else, as a relation of DuckDB may be."""
+    """An object with only the protocol, as a relation of DuckDB may be."""
 
     def __init__(self, table):
         self._table = table
@@ -64,7 +64,7 @@ KINDS = {
 
 
 def content(rows, tokenizer="words"):
-    """What a corpus of the documents is: all its documents, and its fields with their types."""
+    """Return the content of a corpus of the documents: all of them, and its fields with their types."""
     with ngramdb.connect() as db:
         report = db.create_corpus("c", tokenizer=tokenizer).append(rows)
         described = [row for row in db.execute("DESCRIBE c") if row[0].startswith("field")]
@@ -242,7 +242,7 @@ def test_a_map_with_a_key_twice_keeps_both_values():
 
 @pytest.mark.parametrize("way", ["append", "a.parquet", "a.arrow"])
 def test_maps_have_the_fields_that_objects_have(tmp_path, way):
-    """From tables, from objects, and after a segment has been made anew."""
+    """From tables, from objects, and after a segment has been rewritten."""
     maps = [[("k", 1)], [("j", 2), ("k", None)], None, []]
     table = pyarrow.table(
         {

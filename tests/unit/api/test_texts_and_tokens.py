@@ -1,4 +1,4 @@
-"""Texts that have no token, and what is no token id."""
+"""Texts without tokens, and invalid token ids."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_white_space_is_found_in_the_text(db, poems):
     assert [row[0] for row in poems.docs('"d\nv" MATCH TEXT')] == [0]
     db.execute("SET match = text")
     assert db.execute('COUNT " "').fetchall() == [(3,)]
-    assert poems.count("are") == 2  # the verb says itself what is matched
+    assert poems.count("are") == 2  # the verb itself determines what is matched
 
 
 def test_notes_count_no_more_than_they_say(db, subwords):

@@ -1,4 +1,4 @@
-"""What counts as a token id, through every verb, statement and kernel: one rule.
+"""Valid token ids in every verb, statement and kernel: one rule.
 
 A token id is an integer from 0 to 2**32 - 1; -1, which `encode` gives, stands for a word that is out of
 vocabulary and occurs nowhere. Anything else is InvalidArgument, in whatever it comes.

@@ -19,7 +19,7 @@ def library(subwords: Path) -> Tokenizer:
 
 
 class FastTokenizer:
-    """What transformers' fast tokenizers have."""
+    """The interface of fast tokenizers in transformers."""
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend_tokenizer = backend
@@ -28,7 +28,7 @@ class FastTokenizer:
         return 1
 
     def to_str(self) -> str:
-        raise AssertionError("it is the backend's that is asked for")
+        raise AssertionError("the backend's method must be called")
 
 
 @pytest.mark.parametrize("wrap", [lambda library: library, FastTokenizer])

@@ -1,4 +1,4 @@
-"""What an unknown word is: one that does not occur in what is asked. The same for every model, for texts and
+"""An unknown word is one that does not occur in the queried corpus. The same for every model, for texts and
 ids, after removals and in sums and differences; and so are all numbers that follow from it.
 """
 
@@ -21,7 +21,7 @@ TEXT = "the zebra sat on a bird and the xyzzy ran"
 MODELS = ["NGRAM", "NGRAM ORDER 2", "INFGRAM", "INFGRAM MIN COUNT 2", "BACKOFF", "KNESER_NEY"]
 MODELS += ["KNESER_NEY ORDER 3", "KNESER_NEY MIN COUNT 2"]
 
-# What is asked, and the documents that a corpus without all the others has.
+# A query, and the documents of a corpus without all the others.
 ASKED = {
     "all": ('SCORE "{}" {} FROM whole', KEPT + REMOVED),
     "after a removal": ('SCORE "{}" {} FROM less', KEPT),

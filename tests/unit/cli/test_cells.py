@@ -105,7 +105,7 @@ def test_a_poor_encoding_gets_signs_that_it_has() -> None:
 
 
 def test_sentences_take_as_many_lines_as_they_need() -> None:
-    description = "what a setting does, at such a length that it cannot stand on one line"
+    description = "the meaning of a setting, in so many words that they do not fit on one line"
     lines = drawn(Rows(("name", "description"), [("x", description)]), screen(50))
     words = " ".join(
         line.split("│")[2].strip() for line in lines if line.startswith("│") and "name" not in line

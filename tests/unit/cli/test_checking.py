@@ -1,4 +1,4 @@
-"""What is noticed before anything runs, on the command line, at the prompt and in Python."""
+"""Errors that are detected before anything runs, on the command line, at the prompt and in Python."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_nothing_runs(
 RUNS = {
     "a file is run while it is read": (["-f", "t.ngql"], "", 1, 1),
     "standard input is, too": ([], "DELETE DOCS WHERE id = 1;\nCOUT;", 1, 1),
-    "what stands behind .quit is not looked at": (["-c", "DELETE DOCS WHERE id = 1;\n.quit\n.foo"], "", 0, 1),
+    "text after .quit is ignored": (["-c", "DELETE DOCS WHERE id = 1;\n.quit\n.foo"], "", 0, 1),
     "values for a script that is read": (["-c", ".read s.ngql", "--param", "1"], "", 0, 1),
     "values in order, statements last": ([DELETE, "-f", "s.ngql", "--param", "1", "--param", "2"], "", 0, 2),
     "flags between database and statement": (["--param", "2", "--format", "json", DELETE], "", 0, 1),

@@ -17,7 +17,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A library of three modules, with files that are none of them; the working folder is beside it."""
+    """A library of three modules, with other files among them; the working folder is beside it."""
     root = tmp_path / "lib"
     for name, content in {
         "json/__init__.py": b"import ssl\nfor i in range(len(x)):\n    raise ValueError\n",

@@ -143,7 +143,7 @@ def test_a_file_has_the_form_that_its_name_ends_in(
 def test_output_that_cannot_be_opened_leaves_things_as_they_are(
     shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
 ) -> None:
-    """Before the statement whose answer would be lost; it may tell what it has removed."""
+    """Before the statement whose answer would be lost; it may contain a report of removals."""
     with ngramdb.connect(tmp_path / "z.ngdb"):
         marker = (tmp_path / "z.ngdb" / "NGRAMDB").read_bytes()
     for name, why in (

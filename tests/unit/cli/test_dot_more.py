@@ -1,4 +1,4 @@
-"""Dot commands about where one answer goes, how often it is asked, and what only a prompt has."""
+"""Dot commands for the output of one answer, for repetition, and for features of the prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
 
 
 class Prompt:
-    """What a shell at a prompt has, taken down."""
+    """A recorder with the methods of a shell at a prompt."""
 
     keys = "emacs"
     pager = True

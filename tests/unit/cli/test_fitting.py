@@ -1,4 +1,4 @@
-"""What a table shows where there is no room for all of it: the match, the text, no columns of NULLs."""
+"""The columns of a table that does not fit: the match, the text, no columns of NULLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands out in a document's text."""
+"""Marks in a document's text."""
 
 from __future__ import annotations
 

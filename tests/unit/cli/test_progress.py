@@ -17,7 +17,7 @@ REPORT = LoadProgress(documents=1200, tokens=3_400_000, text_bytes=20_000_000, s
 
 
 class Stream(io.StringIO):
-    """Standard error that says whether it is a terminal."""
+    """Standard error with a given `isatty`."""
 
     def __init__(self, is_terminal: bool) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def test_nothing_is_drawn_before_the_first_report(monkeypatch: pytest.MonkeyPatc
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """Seconds that pass on demand."""
 
     now = 100.0
 
@@ -100,7 +100,7 @@ class Clock:
 def measured(
     monkeypatch: pytest.MonkeyPatch, share: Callable[[int], float | None], seconds: float = 0.5
 ) -> list[str]:
-    """What a bar says at reports of 100, 200, 300 and 400 documents, so many seconds apart."""
+    """Return the lines of a bar at reports of 100 to 400 documents, this many seconds apart."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Stream(True))
     clock = Clock()
@@ -122,7 +122,7 @@ def test_a_measurement_tells_its_share_the_time_left_and_what_is_done(
 ) -> None:
     assert measured(monkeypatch, lambda n: n / 400) == [
         "25 %, 100 documents, 100k tokens",
-        "50 %, 200 documents, 200k tokens",  # half a second is too little to go by
+        "50 %, 200 documents, 200k tokens",  # half a second is too short for an estimate
         "75 %, 1 s left, 300 documents, 300k tokens",
         "100 %, 400 documents, 400k tokens",
     ]

@@ -1,4 +1,4 @@
-"""Scripts: where statements begin and end, and how places in them are told."""
+"""Scripts: beginnings and ends of statements, and places in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line that says that a statement is still running."""
+"""The line shown while a statement is running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ngramdb.cli.shell.progress_wait import Waiting, running
 
 
 class Terminal(io.StringIO):
-    """Standard error, which says whether it is a terminal."""
+    """Standard error with a given `isatty`."""
 
     def __init__(self, is_terminal: bool = True) -> None:
         super().__init__()

@@ -213,7 +213,7 @@ def test_questions_over_actors_have_the_answers_of_one_machine(started, segmente
                 one.corpus("c").prob_many(contexts, continuations, model=model) for one in (db, other)
             )
             assert repr(found) == repr(expected)
-        # What is written is seen, here and by whoever looks again.
+        # Writes are visible, here and to everybody who refreshes.
         db.execute("DELETE DOCS WHERE n = 1 FROM c")
         assert db.execute('COUNT "the"').fetchall() == other.execute('COUNT "the"').fetchall()
         other.execute("RESTORE CORPUS c TO VERSION ?", [other.version - 1])

@@ -95,7 +95,7 @@ def test_the_numbers_are_those_of_the_models_scores(model: kenlm.Model, database
 
 
 def log10_of(table: dict[tuple[str, ...], tuple[float, float]], words: tuple[str, ...]) -> float:
-    """Of the last word, by the rules of ARPA files."""
+    """Return the log10 probability of the last word, by the rules of ARPA files."""
     if words in table:
         return table[words][0]
     return table.get(words[:-1], (0.0, 0.0))[1] + log10_of(table, words[1:])

@@ -1,4 +1,4 @@
-"""OVERLAP equals brute force, whichever way it is computed, and says where."""
+"""OVERLAP equals brute force, however it is computed, and reports places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ngramdb.conditions.overlap_field import LEAST_TOKENS, Overlap, Span, n_wind
 
 
 def share(document, others, n):
-    """By definition: the share of windows that stand in some other document."""
+    """Return, by definition, the share of windows that another document contains."""
     if len(document) < n:
         windows = [tuple(document)] if len(document) >= min(LEAST_TOKENS, n) else []
     else:

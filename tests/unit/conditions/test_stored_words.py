@@ -35,7 +35,7 @@ def db():
 
 @pytest.fixture
 def read(monkeypatch):
-    """How many documents have been searched."""
+    """Return the number of documents that were searched."""
     numbers = []
     spans = stored_text.SoughtWords.spans
     monkeypatch.setattr(

@@ -52,7 +52,7 @@ def tokenizer_json(tmp_path_factory):
 
 @pytest.fixture
 def narrow_tokenizer(tmp_path):
-    """A tokenizer.json that knows two words and has no token for others."""
+    """Return a tokenizer.json with two words and without a token for others."""
     path = tmp_path / "narrow.json"
     model = {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "<unk>"}
     path.write_text(json.dumps({**BYTE_LEVEL, "pre_tokenizer": {"type": "Whitespace"}, "model": model}))

@@ -375,7 +375,7 @@ def test_what_is_no_part_is_not_subtracted(database):
 
 @pytest.mark.parametrize("kind", ["words", "chars", "bytes", "parts"])
 def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_asking(kind, tmp_path):
-    """Also where only a sequence's end has a count below zero, and what stands before it one of zero."""
+    """Also if only a sequence's end has a count below zero, and the text before it a count of zero."""
     tokenizer = str(write_tokenizer(tmp_path / "t.json")) if kind == "parts" else kind
     with ngramdb.connect() as db:
         db.create_corpus("a", tokenizer=tokenizer).append(["the fox ran off"])
@@ -401,7 +401,7 @@ def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_aski
         ):
             with pytest.raises(ExecutionError, match="b is not part of the rest"):
                 db.execute(f"{question} FROM a - b").fetchall()
-        # Documents are left out one for each equal one, and it is said that one is not there.
+        # One document is left out per equal one, and the missing one is reported.
         copied = f"COPY (DOCS FROM a - b) TO '{tmp_path / 'a.jsonl'}'"
         for question in ("DOCS FROM a - b", "COUNT DOCS GROUP BY length FROM a - b", copied):
             assert [note[:27] for note in db.execute(question).notes] == ["b is not part of the rest, "]

@@ -1,4 +1,4 @@
-"""Memory: what a limit makes of segments and threads, and what is said when there is none left."""
+"""Memory: the effect of a limit on segments and threads, and the errors when memory runs out."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_limit_has_room_for_documents_of_a_size():
     assert "32,769 tokens" in str(limits.refusal(0, (1 << 15) + 1))
 
 
-# What no limit below 128 MB and a bit has room for: long, and short with many tokens.
+# Documents for which no limit below about 128 MB has room: long, and short with many tokens.
 LARGE = {"long": "word " * 40_000, "many tokens": ". " * 40_000}
 
 

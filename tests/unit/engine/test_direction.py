@@ -1,4 +1,4 @@
-"""The direction that documents of an attached index stand in, told by the tokenizer."""
+"""The direction of an attached index's documents, detected with the tokenizer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENTENCE = (
 
 
 class Documents:
-    """What is asked of a segment."""
+    """The part of a segment's interface that is used."""
 
     path = "an index"
 
@@ -89,7 +89,7 @@ TOKENIZERS = {
     "WordPiece": word_pieces_with_decoder,
     "WordPiece without a decoder": word_pieces,
 }
-# The decoded pieces are no pieces again, whatever the direction.
+# The decoded pieces are not pieces again, in either direction.
 SILENT = {"WordPiece without a decoder"}
 
 

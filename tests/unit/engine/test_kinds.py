@@ -62,7 +62,7 @@ def test_an_unknown_kind_is_named(mixed):
         segments = tuple(replace(segment, kind="from-the-future") for segment in entry.segments)
         transaction.commit({"c": replace(entry, segments=segments)}, "a kind that nobody knows")
     view = mixed.view()
-    assert view.n_documents == 4  # what the manifest says can be asked
+    assert view.n_documents == 4  # data in the manifest can be queried
     known = "'from-the-future', and this ngramdb knows .*native"
     with pytest.raises(FormatVersionError, match=known) as failed:
         view.index.count([1])

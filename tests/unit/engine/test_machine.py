@@ -1,4 +1,4 @@
-"""How much memory there is: the machine's or the container's, whichever is less."""
+"""The amount of memory: the machine's or the container's, whichever is less."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ HUGE = 1 << 26
 
 
 def settle(sizes, most=HUGE):
-    """Merges until nothing is asked for; returns the sizes and the symbols that were rewritten."""
+    """Merge until no merge is due; return the sizes and the number of rewritten symbols."""
     sizes, work = list(sizes), 0
     while (group := next_merge(sizes, most)) is not None:
         merged = sum(sizes[group])
@@ -81,7 +81,7 @@ def test_many_equal_commits_leave_few_segments_and_cost_n_log_n(size):
     assert len(sizes) <= 3 + FAN_IN * tiers
     if total <= SMALL:
         assert len(sizes) < 3 + FAN_IN
-    # What lies below the floor costs that much a commit at most.
+    # Segments below the floor cost at most that much per commit.
     assert work <= n * FLOOR + total * (2 + RATIO) * math.log2(max(total / FLOOR, 2))
 
 
@@ -166,7 +166,7 @@ def test_texts_that_merging_holds_leave_room_for_what_it_needs(monkeypatch, memo
     options = WriteOptions(segment_tokens=1 << 10, memory_limit=memory_limit + BASE_BYTES)
     monkeypatch.setattr(change, "has_large_pages", lambda: True)
     held = options.limits_of(entry).most_held
-    # Of symbols of one byte, and half a byte a token for the merge itself.
+    # Symbols of one byte, and half a byte per token for the merge itself.
     assert 0 < held + held // 2 <= memory_limit
     monkeypatch.setattr(change, "has_large_pages", lambda: False)
     assert options.limits_of(entry).most_held == 0

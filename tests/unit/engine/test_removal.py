@@ -61,7 +61,7 @@ def check_answers(view, documents):
 
 
 def same_arrays(one, other):
-    """Whether two segments are bit-identical, their documents' ids aside."""
+    """Return True if two segments are bit-identical, except their documents' ids."""
     names = one._container.sections.keys() - {"documents.ids"}
     assert names == other._container.sections.keys() - {"documents.ids"}
     return all(bytes(one._container.section(name)) == bytes(other._container.section(name)) for name in names)
@@ -231,7 +231,7 @@ def test_a_dropped_corpus_can_be_restored(database):
 
 
 def test_a_corpus_of_the_same_name_is_not_replaced_by_restoring_an_earlier_one(database):
-    """Its records of removals would be gone without a word."""
+    """Its records of removals would silently be lost."""
     database.create()
     database.load([[1, 2]])
     version = database.store.manifest.version

@@ -1,4 +1,4 @@
-"""What of an index gets into memory, and when."""
+"""Parts of an index in memory, and the time when they are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 N_TOKENS, DOCUMENT = 4_000_000, 1000
 IDS = np.random.default_rng(1).integers(0, 5000, N_TOKENS).astype(np.uint16)
-# Of a file that is cold: its frame, and what the system does not let go of.
+# Of a cold file: its frame, and pages that the system does not release.
 COLD = 0.05
 
 
@@ -53,7 +53,7 @@ def db(path: Path) -> Iterator[ngramdb.Connection]:
 
 
 def share(db: ngramdb.Connection) -> float:
-    """How much of the corpus's index is in memory."""
+    """Return the share of the corpus's index in memory."""
     (segment,) = db.snapshot.view("c").segments
     return segment.resident_bytes() / segment.size_bytes
 
@@ -93,7 +93,7 @@ def test_and_verified(db: ngramdb.Connection) -> None:
 
 
 def test_damage_is_told_to_those_who_meet_it(path: Path, tmp_path: Path) -> None:
-    """What is verified along is needed by nobody yet."""
+    """Blocks that are verified ahead of time are not needed yet."""
     copy = tmp_path / "db"
     shutil.copytree(path, copy)
     with ngramdb.connect(copy, read_only=True) as db:

@@ -1,4 +1,4 @@
-"""A corpus at one version: what it opens, what it checks, and what it says of damaged segments."""
+"""A corpus at one version: opening, checks, and errors about damaged segments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nothing_is_opened_before_it_is_asked_for(database):
     view = database.view()
     for name in database.files():
         database.directory.remove(name)
-    # The manifest alone says how large the corpus is.
+    # The size of the corpus is in the manifest.
     assert (view.n_tokens, view.n_documents) == (3, 1)
 
 

@@ -1,4 +1,4 @@
-"""What a concordance shows: slices of the text, whatever the tokenizer, down to the character."""
+"""Contexts of a concordance: slices of the text under any tokenizer, down to the character."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_questions_that_go_on_make_an_index(monkeypatch):
             assert db.execute('DIST GIVEN "a" WHERE n = 1').fetchall() == expected
         assert len(made) == 1
         db.execute('DIST GIVEN "d1" WHERE n = 0').fetchall()
-        assert len(made) == 1  # other documents, which were asked for once
+        assert len(made) == 1  # other documents, computed once
 
 
 def test_work_is_told_apart_by_documents(monkeypatch):
@@ -37,7 +37,7 @@ def test_work_is_told_apart_by_documents(monkeypatch):
 
 
 def test_followers_are_those_of_the_documents_alone():
-    # More rows than are read at once, tokens whose rows go over that border, ends of documents among them.
+    # More rows than are read at once, tokens whose rows cross that border, ends of documents among them.
     chosen = np.random.default_rng(5)
     texts = [" ".join(f"a w{i}" for i in chosen.zipf(1.3, 40) % 90) + " a" * (n % 3) for n in range(300)]
     kept = [n for n in range(len(texts)) if n % 7 in (0, 3, 4)]

@@ -34,7 +34,7 @@ EXPECTED = {
         *(-0.18620204014456995, -2.662101989536215),
     ),
 }
-# That library takes the decadic logarithm.
+# That library uses the decadic logarithm.
 MUTUAL_INFORMATION = (
     0.22184874961635634,
     1.0,

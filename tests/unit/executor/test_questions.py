@@ -1,4 +1,4 @@
-"""Questions over reference corpora: what each column and each total says."""
+"""Queries on reference corpora: each column and each total."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_estimates_and_their_errors_follow_the_formula():
     assert total == 10.0 and error == pytest.approx(10 * math.sqrt((1 - 0.2) * 2.0 / 2))
     assert math.isnan(estimated_total(np.array([3]), 10).standard_error)
     assert estimated_total(np.array([]), 0) == (0.0, 0.0)
-    # Equal counts say nothing of how much documents differ.
+    # Equal counts carry no information on how much documents differ.
     assert math.isnan(estimated_total(np.zeros(100), 1000).standard_error)
     assert math.isnan(estimated_total(np.ones(2), 3).standard_error)
 
@@ -79,7 +79,7 @@ def test_intervals_hold_as_often_as_the_page_on_the_language_says():
 def test_the_bound_for_what_a_sample_lacks_holds_as_often_as_it_says():
     n_population, n_sampled = 400, 40
     most = most_without(n_sampled, n_population)
-    assert 24 <= most <= 30  # the rule of three says 3/40 of them
+    assert 24 <= most <= 30  # 3/40 of them by the rule of three
     random = np.random.default_rng(3)
     missed = sum(
         not (random.choice(n_population, n_sampled, replace=False) <= most).any() for _ in range(2000)

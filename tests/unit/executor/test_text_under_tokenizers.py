@@ -53,7 +53,7 @@ def metaspace():
 
 
 def triples():
-    """A function that gives three characters a token, and says which."""
+    """Return a function that assigns three characters to a token, with the assignment."""
 
     def cut(text):
         return [(i, min(i + 3, len(text))) for i in range(0, len(text), 3)]
@@ -192,7 +192,7 @@ def test_tokens_stand_where_their_characters_do(corpus):
 
 def test_a_match_of_tokens_has_no_blanks_at_its_ends(corpus):
     if corpus.tokenizer.kind == "callable" or corpus.tokenizer.lossless:
-        pytest.skip("its tokens of a text depend on where it stands")
+        pytest.skip("its tokens of a text depend on the context")
     lines = corpus.kwic("flies like", window=2).to_dicts()
     assert [line["match"] for line in lines] == ["flies like"] * 2
 

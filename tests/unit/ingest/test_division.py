@@ -1,4 +1,4 @@
-"""Files divided among n workers: every line once, in order, whatever n; the same for whoever asks."""
+"""Files divided among n workers: every line once, in order, for any n; the same for every worker."""
 
 from __future__ import annotations
 

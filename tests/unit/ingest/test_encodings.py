@@ -19,7 +19,7 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand
 
 TEXT = "café or tea"
-# What a file of each format has before, between and after its lines.
+# Text of a file of each format before, between and after its lines.
 FORMATS: dict[str, list[str]] = {
     "jsonl": [f'{{"text": "{TEXT}"}}'],
     "lines": [TEXT],

@@ -1,4 +1,4 @@
-"""Every line of JSON is a document or an error that says what, where and why."""
+"""Every line of JSON is a document or an error that names the problem, its place and its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands where a file to load should be: pipes, sockets, devices; and pipes that a shell hands over."""
+"""Pipes, sockets and devices in place of a file to load; and pipes that a shell passes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_no_file_is_refused_at_once(strange, db):
             db.corpus("c").load(given)
         with pytest.raises(NgramdbError, match=message):
             db.execute("COPY c FROM ?", [str(given)])
-    # What took a file's place since it was found.
+    # Something else has taken the place of the file since it was found.
     with pytest.raises(LoadError, match=f"it is a {what}"):
         list(read_chunks(Source(str(path), "in", "jsonl"), Limits(), Meter()))
 

@@ -19,7 +19,7 @@ def look(text: bytes, delimiter: str = ",", size: int = 1 << 20) -> bytes:
 
 
 def wrong(text: bytes, delimiter: bytes) -> str | None:
-    """What is wrong with quoted fields, sign by sign: one goes on behind its last quote, or has none."""
+    """Return the defect of quoted fields, by character: text after the last quote, or no last quote."""
     state = "begin"  # "in" quotes, just "behind" one in quotes, "plain" or at the "begin" of a field
     for i in range(len(text)):
         sign = text[i : i + 1]

@@ -147,7 +147,7 @@ def test_a_missing_file_and_a_folder_are_load_errors(tmp_path):
     ("compress", "n_bytes", "most"),
     [
         (gzip.compress, 1 << 25, 4 << 20),
-        (zstd, 1 << 28, 150 << 20),  # gives what some input makes, be it ever so much
+        (zstd, 1 << 28, 150 << 20),  # returns the output of some input, however large
         (bz2.compress, 1 << 25, 4 << 20),
         (lzma.compress, 1 << 25, 16 << 20),
     ],

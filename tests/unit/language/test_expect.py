@@ -1,4 +1,4 @@
-"""What may come next at a cursor: nothing that the parser would refuse, and all that it would take."""
+"""Suggestions at a cursor: exactly what the parser accepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ngramdb.language.parser import Walk
 
 
 def at(marked: str) -> Expected:
-    """What is expected at the mark `^`."""
+    """Return the expected tokens at the mark `^`."""
     cursor = marked.index("^")
     return expected(marked.replace("^", "", 1), cursor)
 

@@ -15,7 +15,7 @@ from ngramdb.language.transformer import AstBuilder
 
 
 def test_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
-    # Lark resolves shift/reduce conflicts silently, save in debug mode, where it logs them.
+    # Lark resolves shift/reduce conflicts silently, except in debug mode, which logs them.
     logger = logging.getLogger("lark")
     handlers, level = logger.handlers[:], logger.level
     logger.handlers = [caplog.handler]

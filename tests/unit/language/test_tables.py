@@ -1,4 +1,4 @@
-"""Parse tables are kept between processes, and made anew whenever what is kept will not do."""
+"""Parse tables are kept between processes, and rebuilt whenever the kept ones are unusable."""
 
 from __future__ import annotations
 

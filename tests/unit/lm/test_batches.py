@@ -1,4 +1,4 @@
-"""Documents scored together, by several threads where they are many: each as if it were scored alone."""
+"""Documents scored together, by several threads if there are many: each as if it were scored alone."""
 
 from __future__ import annotations
 

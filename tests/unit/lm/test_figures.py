@@ -1,4 +1,4 @@
-"""The figure of agreement: its panels show the numbers, and what cannot be drawn is said."""
+"""The figure of agreement: its panels show the numbers, and omissions are reported."""
 
 from __future__ import annotations
 

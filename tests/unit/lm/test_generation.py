@@ -257,7 +257,7 @@ def test_a_text_that_has_ended_takes_no_more_steps(method):
 
 
 def test_a_model_without_a_sampler_is_drawn_from_its_distribution(monkeypatch):
-    # A kind of its own, which says nothing of drawing: as the n-gram model, but not by name.
+    # A kind without a sampler: like the n-gram model, but under another name.
     monkeypatch.setitem(MODELS, "ngram", MODELS["ngram"]._replace(is_relative=False))
     model = model_of([[1, 2], [1, 2], [1, 3]], NGram(2))
     assert model.sampler([1]) is None

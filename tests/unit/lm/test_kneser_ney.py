@@ -139,7 +139,7 @@ def test_levels_take_no_more_memory_than_they_say():
     view = View([(random.zipf(1.2, 50) % 5000).tolist() for _ in range(4000)])
     model = make(KneserNey(order=3), view, analyze(view, 3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngram_levels, "CHUNK", 1 << 10)  # what one chunk takes is no matter of their number
+        patch.setattr(ngram_levels, "CHUNK", 1 << 10)  # the memory of a chunk does not depend on their number
         tracemalloc.start()
         levels = levels_of(model, 3)
         list(interpolated(model, levels))
@@ -201,7 +201,7 @@ def test_long_repeats_follow_the_formulas_at_every_length():
 
 @pytest.mark.parametrize("order", [None, 3])
 def test_frequent_contexts_are_counted_as_rare_ones_are(order):
-    """More occurrences than are counted anew each time: their records are kept."""
+    """More occurrences than are counted again each time: their records are cached."""
     random = np.random.default_rng(5)
     documents = [random.integers(0, 4, random.integers(1, 12)).tolist() for _ in range(300)]
     gone = [random.integers(0, 4, 9).tolist() for _ in range(20)]

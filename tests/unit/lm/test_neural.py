@@ -29,7 +29,7 @@ def corpus():
 
 
 class Causal:
-    """A causal model whose logits go by the sum of the ids so far: a token further back matters as well."""
+    """A causal model whose logits depend on the sum of the ids so far: earlier tokens matter as well."""
 
     config = types.SimpleNamespace(max_position_embeddings=64)
 

@@ -84,7 +84,7 @@ def test_distributions_are_what_single_probabilities_say(corpus, spec, text):
         if not len(found) and spec.is_probability:
             assert model.prob(context, 0).prob is None
         if not spec.is_probability:
-            # What is left out is as good as unknown.
+            # Tokens that are left out are treated as unknown.
             absent = [token for token in (UNKNOWN, *range(7)) if token not in found.ids]
             scores = {model.prob(context, token).prob for token in absent}
             assert len(scores) == 1 and 0 < scores.pop() < min(found.probs, default=1)

@@ -1,4 +1,4 @@
-"""With a model of transformers itself, made and trained for a moment here; left out where that library is
+"""A model of transformers itself, created and trained for a moment here; skipped if that library is
 not installed.
 """
 

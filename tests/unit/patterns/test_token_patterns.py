@@ -1,4 +1,4 @@
-"""Patterns over tokens: what they come down to, and where they are looked for."""
+"""Patterns over tokens: their simplified forms, and the places at which they are searched for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def db() -> Iterator[ngramdb.Connection]:
 
 
 def plan(db: ngramdb.Connection, pattern: str) -> list[str]:
-    """What EXPLAIN says below the pattern."""
+    """Return the lines of EXPLAIN below the pattern."""
     lines = [str(row[0]) for row in db.execute(f"EXPLAIN COUNT {pattern}").fetchall()]
     return [" ".join(line.split()) for line in lines[2:]]
 

@@ -1,4 +1,4 @@
-"""Conditions on fields, groups and orders that make no sense say so, with their place."""
+"""Invalid conditions on fields, groups and orders are errors with their place."""
 
 from __future__ import annotations
 

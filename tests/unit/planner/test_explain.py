@@ -1,4 +1,4 @@
-"""What EXPLAIN says of questions whose pattern is no condition: its count, and no endless lists."""
+"""EXPLAIN of questions whose pattern is not a condition: its count, and no endless lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rewrite rule: what it does, where it does nothing, and that it goes when it is switched off."""
+"""Each rewrite rule: its effect, cases without effect, and switching it off."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ CASES = [
     ),
 ]
 
-# Of occurrences: what the tree below COUNT becomes.
+# Occurrences: the result for the tree below COUNT.
 COUNTED = [
     (
         "flatten",

@@ -1,4 +1,4 @@
-"""What WITHIN joins: ANDs in parentheses, NOT, and what is unknown of a document."""
+"""Operands of WITHIN: ANDs in parentheses, NOT, and unknown facts about a document."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def test_characters_are_one_with_their_other_case() -> None:
     classes = classes_of(tokenizer)
     assert classes[ord("a")] == classes[ord("A")] == ord("A")
     assert classes[ord("é")] == classes[ord("É")]
-    for alone in (0, ord("1"), 0xD800, 0xD801, 0x10FFFF):  # what stands between texts, and what is escaped
+    for alone in (0, ord("1"), 0xD800, 0xD801, 0x10FFFF):  # separators of texts, and escaped characters
         assert classes[alone] == alone
     assert classes_of(tokenizer) is classes
 

@@ -28,7 +28,7 @@ def built(rows):
 
 
 def without_nulls(value):
-    """What is promised to come back: objects without their null fields; arrays as they are."""
+    """Return the part that must survive a round trip: objects without their null fields; arrays unchanged."""
     return {
         key: without_nulls(item) if isinstance(item, dict) else item
         for key, item in value.items()
@@ -37,7 +37,7 @@ def without_nulls(value):
 
 
 def same(left, right):
-    """Equality that tells 1 from 1.0 and from true, as JSON does."""
+    """Compare as JSON does, distinguishing 1 from 1.0 and from true."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 

@@ -20,7 +20,7 @@ from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import SENTENCES, SentenceBuilder
 
-# Of each document the lengths of its sentences.
+# The lengths of the sentences of each document.
 documents = st.lists(st.lists(st.integers(1, 12), max_size=5), min_size=1, max_size=6)
 
 
@@ -55,7 +55,7 @@ def all_of(segment):
 
 
 def whole_flags(documents):
-    """Of every symbol, separators included."""
+    """Return the flags of every symbol, including separators."""
     return [flag for lengths in documents for flag in (*flags_of(lengths), True)]
 
 
@@ -160,7 +160,7 @@ def test_a_section_of_another_length_is_damage():
 
 
 class Noted:
-    """What is written to it."""
+    """A recorder of writes."""
 
     def __init__(self):
         self.sections = {}

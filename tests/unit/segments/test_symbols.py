@@ -14,7 +14,7 @@ from ngramdb.segments.container.layout import SymbolBuilder, dense_ranks
 
 
 def built(*chunks):
-    """What the builder makes of the chunks, each a list of documents."""
+    """Return the result of the builder for the chunks, each a list of documents."""
     builder = SymbolBuilder()
     for documents in chunks:
         flat, offsets = packed(documents)

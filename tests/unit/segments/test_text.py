@@ -15,7 +15,7 @@ from ngramdb.segments.text import FRAME_BYTES, TextBuilder, TextReader
 
 
 class Sections:
-    """What a container gives, from memory."""
+    """The sections of a container, from memory."""
 
     def __init__(self, sections):
         self.arrays = {name: np.array(data).astype(dtype) for name, (data, dtype) in sections.items()}

@@ -278,7 +278,7 @@ def test_completions(client: Any) -> None:
 
 
 def test_a_text_is_scored_by_echo(client: Any, folder: Any) -> None:
-    """As evaluation harnesses ask: the prompt's own probabilities, and nothing generated."""
+    """Like evaluation harnesses: the prompt's own probabilities, and nothing generated."""
     body = {
         "model": "sayings:kneser_ney",
         "prompt": ["time flies", [5, 1]],

@@ -1,4 +1,4 @@
-"""Behind nginx, by the lines of docs/serve.md: all links stay below the base."""
+"""Behind nginx with the configuration of docs/serve.md: all links stay below the base."""
 
 from __future__ import annotations
 

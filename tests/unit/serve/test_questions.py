@@ -1,4 +1,4 @@
-"""What is answered under the addresses of a corpus."""
+"""Answers at the addresses of a corpus."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from ngramdb.serve.verbs import KINDS, arguments_of
 uvicorn = pytest.importorskip("uvicorn")
 
 
-# What no service takes, with the error, which is the same at both ends.
+# Arguments that no service accepts, with the error, which is the same at both ends.
 NOT_TAKEN = [
     lambda db: db.corpus("sayings").count("flies", match_text="no"),
     lambda db: db.corpus("sayings").kwic("flies", ignore_case=1),
@@ -145,7 +145,7 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 def plain(value: Any) -> Any:
-    """What can be compared: every number and text of an answer, with its type."""
+    """Return a comparable form: every number and text of an answer, with its type."""
     if isinstance(value, ngramdb.Result):
         return value.columns, value.types, value.fetchall(), value.summary
     if isinstance(value, Iterator):
@@ -188,7 +188,7 @@ def check_alike(folder: Path, address: str, verb: str, given: Any, named: Any) -
     """Assert that a verb has the same answer from the service and from the database, whole and in part."""
     with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
         corpora = here.corpus("sayings"), there.corpus("sayings")
-        # By repr: what is no number is not equal to itself.
+        # By repr: NaN is not equal to itself.
         expected, found = (repr(plain(getattr(one, verb)(*given, **named))) for one in corpora)
         assert found == expected
         # A sample's rows are other ones in a corpus of other documents, so these are compared alone.
@@ -200,7 +200,7 @@ def check_alike(folder: Path, address: str, verb: str, given: Any, named: Any) -
         assert found == expected
 
 
-#: What a service does not answer: what writes, what needs files here, and what is a state of a process.
+#: Verbs that a service refuses: those that write, that need local files, or that are state of a process.
 REFUSED = {
     *(
         "append",
@@ -225,7 +225,7 @@ REFUSED_OF_CONNECTIONS = {
 
 
 def test_every_verb_is_asked_or_refused(address: str) -> None:
-    """A verb that is added to `Corpus` is answered by a service, or says what to do instead."""
+    """A verb that is added to `Corpus` is answered by a service, or names an alternative."""
     asked = {verb for verb, _, _ in VERBS}
     public = {name for name in vars(ngramdb.Corpus) if not name.startswith("_")}
     assert set(wire.VERBS) | {"stream"} == asked
@@ -347,7 +347,7 @@ def test_statements_answer_as_they_do_here(folder: Path, address: str, statement
         expected, found = here.execute(statement), there.execute(statement)
         assert found.columns == expected.columns
         assert found.types == expected.types
-        # By repr: what is no number is not equal to itself.
+        # By repr: NaN is not equal to itself.
         assert repr(found.fetchall()) == repr(expected.fetchall())
         assert repr(found.summary) == repr(expected.summary)
 

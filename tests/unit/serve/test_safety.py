@@ -1,4 +1,4 @@
-"""Limits, refusals, and what an answer says to browsers and caches."""
+"""Limits, rejections, and headers for browsers and caches."""
 
 from __future__ import annotations
 

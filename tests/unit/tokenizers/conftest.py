@@ -19,7 +19,7 @@ PROSE = (
 
 @dataclass
 class MemoryFile:
-    """What `open_tokenizer` reads, over the content that a tokenizer gave."""
+    """A file for `open_tokenizer`, with the content that a tokenizer returned."""
 
     sections: dict[str, Any]
     properties: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ def as_file() -> Callable[[FileContent], MemoryFile]:
 
 @pytest.fixture(scope="session")
 def byte_level_json() -> bytes:
-    """A byte-level BPE of 400 tokens with one special token, as GPT-2's is but for its size."""
+    """Return a byte-level BPE of 400 tokens with one special token, like GPT-2's except for its size."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     library = Tokenizer(models.BPE())

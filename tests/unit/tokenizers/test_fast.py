@@ -45,7 +45,7 @@ def as_lists(found: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
 
 
 class Lying:
-    """The library, but for texts that `lies` says."""
+    """The library, except for texts that `lies` selects."""
 
     def __init__(self, library: Any, lies: Any) -> None:
         self._library = library
@@ -219,7 +219,7 @@ def test_a_long_text_is_compared_by_a_part_of_it(
 
 
 class Panic(BaseException):
-    """What panics of Rust are in Python."""
+    """The form of panics of Rust in Python."""
 
 
 @pytest.mark.parametrize("fault", [Panic("index out of bounds"), ValueError("no"), "short", "descending"])

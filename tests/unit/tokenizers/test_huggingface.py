@@ -1,4 +1,4 @@
-"""A `tokenizer.json`: byte-level ones give the text back, all others say that they cannot."""
+"""A `tokenizer.json`: byte-level ones restore the text, all others report that they cannot."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ def test_where_a_full_stop_is_no_seam_blanks_are(
 
 
 def words_of(tokenizer: tokenizers.Tokenizer, text: str) -> list[str]:
-    """What the pre-tokenizer makes of a text; the tokens of single bytes would hide where it cuts."""
+    """Return the pre-tokenizer's words of a text, whose boundaries single-byte tokens would hide."""
     normalized = text if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str(text)
     return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
 

@@ -1,4 +1,4 @@
-"""Where sentences begin: the rules of Unicode against a slow implementation, and the tokens they fall on."""
+"""Beginnings of sentences: the rules of Unicode against a slow implementation, and their tokens."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_sentences_of_texts_that_a_tokenizer_changes_are_those_of_the_texts(name
 
 
 def test_words_that_no_sentence_begins_with_are_inside():
-    # A line of blanks is a sentence of the text, and has no word.
+    # A line of white space is a sentence of the text, and has no word.
     assert cut(WordsTokenizer(), "a\n \n\nb") == ["a", "b"]
 
 

@@ -23,7 +23,7 @@ HAN = re.compile(
 
 
 def is_stable(char: str) -> bool:
-    """Whether this Python's Unicode and the kernel's are sure to agree on the character."""
+    """Return True if this Python's Unicode and the kernel's certainly agree on the character."""
     category = unicodedata.category(char)
     return category != "Cs" and (SAME_UNICODE or unicodedata.ucd_3_2_0.category(char) == category != "Cn")
 
@@ -85,7 +85,7 @@ def test_words_follow_the_rule(text: str) -> None:
 
 
 def is_plain(char: str) -> bool:
-    """Whether the rule and `re` mean the same by the character."""
+    """Return True if the rule and `re` treat the character alike."""
     connects = unicodedata.category(char) == "Pc" and char != "_"
     return is_stable(char) and not (is_mark(char) or is_single(char) or connects or char in JOINERS)
 

@@ -61,7 +61,7 @@ class Shelf:
 
 
 def at(marked: str) -> list[Candidate]:
-    """What is offered at the `|` of a text."""
+    """Return the candidates at the `|` of a text."""
     assert marked.count("|") == 1
     return complete(marked.replace("|", ""), marked.index("|"), Shelf())
 
@@ -86,12 +86,12 @@ def texts(marked: str) -> list[str]:
         ('COLLOCATES OF "a" WINDOW SENTENCE WI|', []),
         ("SHOW SE|", ["SEGMENTS", "SETTINGS"]),
         ('COUNT "a" ; USE w|', ["wiki", "`wiki-en`"]),
-        # corpora; names that are no plain words in backquotes
+        # corpora; names that are not plain words in backquotes
         ("USE |", ["news", "wiki", "`wiki-en`"]),
         ("USE `wiki|", ["wiki`", "wiki-en`"]),
         ('COUNT "a" FROM ne|', ["news"]),
         ("DROP CORPUS W|", ["wiki", "`wiki-en`"]),
-        # fields, of the corpora that the statement asks
+        # fields of the statement's corpora
         ('DOCS WHERE "a" AND so|', ["source"]),
         ("DOCS WHERE ye| FROM wiki", ["year", "year("]),
         ("DOCS FROM news WHERE la|", ["lang"]),
@@ -155,7 +155,7 @@ def texts(marked: str) -> list[str]:
         (".watch 2 SHOW VER|", ["VERSIONS"]),
         (".once |", ["data/", "data/a.jsonl", "'data/b c.json'", "d.ngql", "'it's.txt'", "tokenizer.json"]),
         (".once | wc", None),
-        # nothing is offered where nothing can be known
+        # no candidates if nothing is known
         ('COUNT "a" NONSENSE |', []),
         ("CREATE CORPUS |", ["IF NOT EXISTS"]),
         (".nothing |", []),

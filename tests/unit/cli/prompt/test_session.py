@@ -37,7 +37,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
 
 
 def session(shell: Shell, keys: str, after_interrupt: str = "") -> None:
-    """Run a session that is typed in advance, but for what is typed once an interrupt was shown."""
+    """Run a session that is typed in advance, except for input after an interrupt was shown."""
     with create_pipe_input() as terminal:
         terminal.send_text(keys)
         repl = Repl(shell, input=terminal, output=DummyOutput())
@@ -114,7 +114,7 @@ def test_an_interrupt_whose_exception_is_lost_still_stops_the_statement(
 ) -> None:
     class Cleanup:
         def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)  # Python would say that it ignores this, and go on
+            signal.raise_signal(signal.SIGINT)  # Python would report that it ignores this, and continue
 
     shell.connection.corpus("wiki").append(["one of many"] * 200)
     execute = shell.connection.execute
@@ -146,7 +146,7 @@ def test_an_interrupted_statement_keeps_the_session(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shell, "statement", interrupted_once)
-    # What was pasted behind the statement, without brackets, is dropped with it.
+    # Text that was pasted after the statement, without brackets, is dropped with it.
     session(shell, 'COUNT "the";' + ENTER + "DROP CORPUS wiki;" + ENTER, 'COUNT "cat";' + ENTER + CTRL_D)
     assert capsys.readouterr().out.endswith("interrupted\ncount\n1\n")
 

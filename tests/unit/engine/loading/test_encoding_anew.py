@@ -1,4 +1,4 @@
-"""Loads the fast way: the same segments, byte for byte, also where the fast library is found out in the
+"""Fast loads write the same segments, byte for byte, even if the fast library turns out to differ in the
 middle.
 """
 
@@ -62,7 +62,7 @@ def random_documents(seed: int, n: int = 60) -> list[Document]:
 
 
 def segments_of(database, name):
-    """What the files of the segments say, all but the numbers that name them."""
+    """Return the content of the segments' files, except the numbers in their names."""
     entries = database.store.manifest.corpora[name].segments
     files = [database.store.read(entry.file, "SEGM") for entry in entries]
     return [
@@ -141,7 +141,7 @@ def test_a_library_that_is_found_out_late_leaves_nothing_behind(
     view = database.view("told")
     found = [segment.text(i, view.tokenizer) for segment in view.segments for i in range(segment.n_documents)]
     assert all(text == one.text for text, one in zip(found, documents, strict=True) if one.text is not None)
-    # What was written before is gone: the new corpus has a tokenizer and its segments, as the old one.
+    # Everything written before is gone: the new corpus has a tokenizer and its segments, like the old one.
     assert len(database.files()) - len(before) == 1 + told.segments
 
 

@@ -235,7 +235,7 @@ def test_an_older_view_does_not_see_later_loads(database):
 
 
 class Broken(Exception):
-    """What a source of documents raises."""
+    """Raised by a source of documents."""
 
 
 @pytest.mark.parametrize("in_background", [False, True])
@@ -420,7 +420,7 @@ def test_memory_is_bounded_by_the_segments_not_by_the_input(database, monkeypatc
         documents = (rng.integers(0, 1000, 1000).tolist() for _ in range(n_documents))
         tracemalloc.start()
         try:
-            # The files have no content, which the commit finds; by then all segments have been built.
+            # The files have no content, which the commit detects; by then all segments have been built.
             with pytest.raises((InvalidArgument, StorageError)):
                 database.load(documents, f"c{n_documents}", segment_tokens=50_000)
             return tracemalloc.get_traced_memory()[1]

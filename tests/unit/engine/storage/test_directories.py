@@ -1,4 +1,4 @@
-"""What every directory promises: on disk, in memory, and the one that fails on purpose while it does not."""
+"""Guarantees of every directory: on disk, in memory, and one that fails on purpose while it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FORMAT.md tells the truth: its example is what the writer writes, byte for byte."""
+"""FORMAT.md is accurate: its example equals the output of the writer, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a directory on disk has: links, rights, foreign files, other processes."""
+"""Features of a directory on disk only: links, permissions, foreign files, other processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def put(directory, name, data=b"data"):
 
 
 def test_what_is_written_early_is_written_once(directory):
-    # Larger than a huge page and than one write, in pieces that end where no page does.
+    # Larger than a huge page and than one write, in pieces that do not end at the end of a page.
     pieces = [bytes([k]) * (5 * 2**20 + 77 * k) for k in range(4)]
     with contextlib.closing(directory.create("large")) as file:
         for piece in pieces:

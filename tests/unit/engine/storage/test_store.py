@@ -1,4 +1,4 @@
-"""Opening, versions, reading, and what is said when something is not as it should be."""
+"""Opening, versions, reading, and error messages."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_opening_and_refreshing_cost_little_whatever_is_in_the_database(path, wr
     assert many[1] == few[1] < 50
 
 
-# What is in the place of the database
+# Other files at the path of the database
 
 
 def test_a_missing_database_is_not_made_unless_asked_for(path):
@@ -345,7 +345,7 @@ def test_a_version_that_is_gone_is_told_from_old_ones_that_were_let_go(path, wri
 
 def test_versions_that_a_writer_lets_go_of_during_a_check_are_no_holes(path, writes):
     class Racing(RealDirectory):
-        """A writer lets go of versions 1 and 2 while their folder is listed: only the first is still seen."""
+        """A writer releases versions 1 and 2 while their folder is listed: only the first is still seen."""
 
         is_raced = False
 
@@ -502,7 +502,7 @@ def test_a_reader_that_removes_an_old_version_is_not_taken_for_a_writer(director
     reader = threading.Thread(target=store.let_go)
     reader.start()
     assert removing.wait(60)
-    assert not store.let_go()  # a second reader goes on
+    assert not store.let_go()  # a second reader continues
     threading.Timer(0.05, go_on.set).start()
     with store.begin(0.0):
         pass
