@@ -19,7 +19,7 @@ from ngramdb.executor.results.result import Result, supervised
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
-from ngramdb.patterns import has_wildcard
+from ngramdb.patterns import Noted, Phrase, has_wildcard
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.questions.arguments.parsing import parsed
@@ -220,17 +220,22 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     asked = plan.asked
     said: Sequence[cautions.Caution] = ()
     # A plain count of a text without wildcards gets a note only if nothing matches: it takes microseconds.
-    if asked.phrases and not (isinstance(asked, plans.CountGram) and not has_wildcard(asked.gram.text)):
+    if asked.phrases and not (asked.is_settled and not any(map(_has_wildcard, asked.phrases))):
         # Before it runs: an interrupt here stops the statement before it changes anything.
         said = cautions.cautions_of(asked)
     result = run(plan, session)
     if asked.phrases and not said and _is_empty(result):
         said = cautions.cautions_of_nothing(asked)
-    lacking = None if isinstance(asked, plans.CountGram) else cautions.caution_of_difference(asked)
+    corpus = asked.documents_corpus()
+    lacking = None if corpus is None else cautions.caution_of_difference(corpus)
     if lacking is not None:
         said = (*said, lacking)
     said = (*said, *session.cautions())
     return _finished(result, session, said)
+
+
+def _has_wildcard(noted: Noted) -> bool:
+    return isinstance(noted, Phrase) and has_wildcard(noted.gram.text)
 
 
 def _is_empty(result: Result) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.executor.questions.documents import matching
-from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
+from ngramdb.planner.plan import AllDocs, DocExpr, changed
 from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ NOTHING_MEETS = "no document meets the condition"
 
 
 def answer_among(
-    plan: SliceQuestion,
+    plan: Any,
     operator: Callable[[Any], Result],
     direct: Callable[[Any, Any], Result | None] | None,
     meter: PlanMeter | None,
 ) -> Result:
     """What the operator answers about a corpus of the documents that meet the plan's condition.
+
+    `plan` is a question with `where`, `costs` and `corpus`.
 
     Cost: that of finding them, and, when these are asked about for the first time, some 100 ns for each of
     their tokens or of the others', whichever are fewer; unless `direct` answers, which is given the plan and

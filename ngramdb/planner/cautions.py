@@ -37,13 +37,11 @@ from ngramdb.patterns import (
 from ngramdb.patterns import advice as wildcards
 from ngramdb.patterns.phrases import INNER_MARK, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, has_wildcard
 from ngramdb.planner.names import near_value
-from ngramdb.planner.plan import CountDocuments, Documents, GroupedCount, Outer, Plan, show_value
+from ngramdb.planner.plan import Plan, show_value
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus, IntArray
 
 BLANK = " "
-# Questions whose answers are documents.
-_OF_DOCUMENTS = (CountDocuments, Documents, GroupedCount)
 
 
 class Caution(NamedTuple):
@@ -71,14 +69,9 @@ def cautions_of_removed(phrases: Iterable[Noted]) -> list[Caution]:
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
 
 
-def caution_of_difference(plan: Plan) -> Caution | None:
-    """What is to be said of documents of a difference of corpora that is none: counts are refused there."""
-    if not isinstance(plan, _OF_DOCUMENTS):
-        if isinstance(plan, Outer):
-            plan = plan.inner
-        if not isinstance(plan, _OF_DOCUMENTS):
-            return None
-    lacking = plan.corpus.lacking()
+def caution_of_difference(corpus: Corpus) -> Caution | None:
+    """Warn about a query of documents on A − B if B is not a subset of A; counts are refused there."""
+    lacking = corpus.lacking()
     if lacking is None:
         return None
     return Caution(f"{lacking}; those that it has are left out", ConditionWarning)

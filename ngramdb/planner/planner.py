@@ -41,14 +41,14 @@ def optimize(
 def _optimized(
     logical: plan.Plan, disabled: frozenset[str], estimated: bool
 ) -> tuple[plan.Plan, tuple[str, ...]]:
-    if isinstance(logical, plan.CountGram) and logical.gram.known:
-        return logical, ()  # the most frequent question, to which no rule applies
+    if logical.is_settled:
+        return logical, ()
     in_kernel = False
-    if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
-        if isinstance(logical.where, plan.PlainDocs):  # from a template
-            costs = estimating.costs_of(disabled)
-            return (logical if logical.costs is costs else plan.changed(logical, costs=costs)), ()
-        if plain.is_settled(logical.where):  # as the rules would leave it
+    if not estimated and logical.takes_plain_docs:
+        where = logical.where_clause()
+        if isinstance(where, plan.PlainDocs):  # from a template
+            return plan.changed(logical, costs=estimating.costs_of(disabled)), ()
+        if where is not None and plain.is_settled(where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
         in_kernel = True
     elif isinstance(logical, plan.Outer):

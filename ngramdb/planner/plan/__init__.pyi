@@ -64,6 +64,7 @@ from .occurring import NearTo as NearTo
 from .occurring import Nowhere as Nowhere
 from .occurring import OccurrencesOf as OccurrencesOf
 from .occurring import Several as Several
+from .occurring import why_nowhere as why_nowhere
 from .plain import PlainDocs as PlainDocs
 from .questions import COUNT_COLUMNS as COUNT_COLUMNS
 from .questions import DISTRIBUTION_COLUMNS as DISTRIBUTION_COLUMNS

@@ -27,6 +27,8 @@ class Plan:
     """
 
     carries_documents: ClassVar[bool] = False
+    #: The query evaluates `PlainDocs`, a condition on plain n-grams in the form of one kernel call.
+    takes_plain_docs: ClassVar[bool] = False
 
     phrases: tuple[Noted, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
@@ -41,6 +43,27 @@ class Plan:
     def where_clause(self) -> DocExpr | None:
         """The document expression of a question about documents."""
         return None
+
+    @property
+    def is_settled(self) -> bool:
+        """Return True if no rule or choice applies, and the answer takes one search per segment."""
+        return False
+
+    def documents_corpus(self) -> Corpus | None:
+        """Return the corpus whose documents are listed or counted, or None for other plans."""
+        return None
+
+    def fold_unknown_words(self) -> Plan:
+        """Return the answer if a word outside the vocabulary decides it, else the plan itself."""
+        return self
+
+    def fold_constants(self) -> Plan:
+        """Return the answer if a constant tree decides it, else the plan itself."""
+        return self
+
+    def cut_context(self) -> Plan:
+        """Return the plan without the part of a context that its model never reads."""
+        return self
 
     @property
     def asked(self) -> Plan:
@@ -76,7 +99,7 @@ class SliceQuestion(Question):
     """A question that may be asked of some documents only, as if there were no others.
 
     Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
-    (`executor.document_subset`).
+    (`questions.plans`).
     """
 
     where: DocExpr | None = field(default=None, kw_only=True)
@@ -112,6 +135,9 @@ class Outer(Plan):
     @abstractmethod
     def inner(self) -> Plan:
         """The other plan."""
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.inner.documents_corpus()
 
     @abstractmethod
     def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:

@@ -142,6 +142,17 @@ class NearTo(Occurring):
         return replace(self, what=children[0], others=children[1:n], apart=children[n:])
 
 
+def why_nowhere(pattern: Pattern) -> str:
+    """Return the reason why a pattern with unknown words does not occur."""
+    from ngramdb.patterns import Gapped
+
+    if isinstance(pattern, Gapped):
+        pattern = next(part for part in pattern.parts if not part.known)
+    if isinstance(pattern, Gram):
+        return f"{pattern.shown} has a word that is not in the vocabulary"
+    return f"{pattern.shown} stands nowhere"
+
+
 @dataclass(frozen=True)
 class Nowhere(Occurring):
     """No occurrence."""

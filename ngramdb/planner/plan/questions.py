@@ -6,15 +6,16 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
+from ngramdb.planner.plan.base import Constant, Plan, Question, SliceQuestion
 from ngramdb.planner.plan.fields import FieldKey, PlaceKey
 from ngramdb.planner.plan.nodes import COSTS, Costs, DocExpr, Node, Occurring, changed
-from ngramdb.planner.plan.occurring import Several
+from ngramdb.planner.plan.occurring import Nowhere, Several, why_nowhere
 
 if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns.grams import Gram
     from ngramdb.planner.plan.concordance import Sampling
+    from ngramdb.source import Corpus
 
 # The units that a text is scored in, each from its beginning to its end.
 Unit: TypeAlias = Literal["document", "sentence"]
@@ -45,6 +46,15 @@ class CountGram(Question):
         n = len(self.gram)
         return f"count {self.gram.shown} ({n:,} token{'' if n == 1 else 's'})"
 
+    @property
+    def is_settled(self) -> bool:
+        return self.gram.known
+
+    def fold_unknown_words(self) -> Plan:
+        if self.gram.known:
+            return self
+        return Constant(self.corpus, COUNT_COLUMNS, ((0,),), why_nowhere(self.gram))
+
 
 @dataclass(frozen=True)
 class CountOccurrences(Question):
@@ -56,6 +66,11 @@ class CountOccurrences(Question):
 
     def label(self) -> str:
         return "count" if self.sample is None else f"estimated count ({self.sample.label()})"
+
+    def fold_constants(self) -> Plan:
+        if self.sample is not None or not isinstance(self.what, Nowhere):
+            return self
+        return Constant(self.corpus, COUNT_COLUMNS, ((0,),), self.what.reason)
 
     def tree(self) -> Node | None:
         return self.what
@@ -82,6 +97,9 @@ class GroupedCount(Question):
         names = [key.name for key in self.keys]
         parts = [f"count {counted} by {', '.join(names)}"]
         return "; ".join(parts + _ordered([*names, "count"], self.order, self.top))
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.corpus
 
     def tree(self) -> Node | None:
         return self.what
@@ -147,11 +165,16 @@ class CountTable(Question):
 class CountDocuments(Question):
     """COUNT DOCS."""
 
+    takes_plain_docs = True
+
     where: DocExpr
     costs: Costs | None = field(default=COSTS, compare=False)
 
     def label(self) -> str:
         return "count documents"
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.corpus
 
     def where_clause(self) -> DocExpr | None:
         return self.where
@@ -160,6 +183,8 @@ class CountDocuments(Question):
 @dataclass(frozen=True)
 class Documents(Question):
     """DOCS."""
+
+    takes_plain_docs = True
 
     where: DocExpr
     descending: bool = False
@@ -184,6 +209,9 @@ class Documents(Question):
         if self.returning:
             parts.append("returning " + ", ".join(key.path for key in self.returning))
         return f"documents ({', '.join(parts)})"
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.corpus
 
     def where_clause(self) -> DocExpr | None:
         return self.where

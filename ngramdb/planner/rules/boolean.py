@@ -6,12 +6,9 @@ from dataclasses import replace
 
 from ngramdb.patterns import Gram
 from ngramdb.planner.plan import (
-    COUNT_COLUMNS,
     AllDocs,
     AnyOf,
     Complement,
-    Constant,
-    CountOccurrences,
     DocExpr,
     DocsOf,
     DocsWith,
@@ -23,7 +20,6 @@ from ngramdb.planner.plan import (
     NoDocs,
     Nowhere,
     Occurring,
-    Plan,
     UnionOf,
 )
 from ngramdb.planner.rules.base import Rule, on_nodes
@@ -224,11 +220,8 @@ def _fold_near(expr: NearTo) -> Occurring:
 _fold_nodes = on_nodes(_fold)
 
 
-def _fold_plan(plan: Plan) -> Plan:
-    plan = _fold_nodes(plan)
-    if isinstance(plan, CountOccurrences) and isinstance(plan.what, Nowhere) and plan.sample is None:
-        return Constant(plan.corpus, COUNT_COLUMNS, ((0,),), plan.what.reason)
-    return plan
-
-
-FOLD_CONSTANTS = Rule("fold_constants", "drops operands that decide nothing or decide all", _fold_plan)
+FOLD_CONSTANTS = Rule(
+    "fold_constants",
+    "drops operands that decide nothing or decide all",
+    lambda plan: _fold_nodes(plan).fold_constants(),
+)

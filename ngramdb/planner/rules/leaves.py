@@ -14,13 +14,11 @@ from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredWords, TokenPattern, Variants
 from ngramdb.planner.plan import (
-    COUNT_COLUMNS,
     DISTRIBUTION_COLUMNS,
     PROBABILITY_COLUMNS,
     AllDocs,
     Compared,
     Constant,
-    CountGram,
     CountTest,
     Distribution,
     DocsMatching,
@@ -37,6 +35,7 @@ from ngramdb.planner.plan import (
     OneOf,
     Plan,
     Probability,
+    why_nowhere,
 )
 from ngramdb.planner.rules.base import Rule, on_nodes
 from ngramdb.source import Corpus
@@ -95,24 +94,15 @@ FOLD_FIELDS = Rule(
 # ---- An n-gram with a word outside the vocabulary occurs nowhere: its answer needs no index.
 
 
-def reason(pattern: Pattern) -> str:
-    """Why the count of a pattern that cannot occur is zero."""
-    if isinstance(pattern, Gapped):
-        pattern = next(part for part in pattern.parts if not part.known)
-    if isinstance(pattern, Gram):
-        return f"{pattern.shown} has a word that is not in the vocabulary"
-    return f"{pattern.shown} stands nowhere"
-
-
 def _fold_leaf(expr: Node) -> Node:
     if isinstance(expr, DocsWith) and not expr.gram.known:
-        return NoDocs(reason(expr.gram))
+        return NoDocs(why_nowhere(expr.gram))
     if isinstance(expr, DocsMatching) and not expr.pattern.known:
-        return NoDocs(reason(expr.pattern))
+        return NoDocs(why_nowhere(expr.pattern))
     if isinstance(expr, OccurrencesOf) and not expr.pattern.known:
-        return Nowhere(reason(expr.pattern))
+        return Nowhere(why_nowhere(expr.pattern))
     if isinstance(expr, CountTest) and not expr.pattern.known:
-        return AllDocs() if expr.holds(0) else NoDocs(reason(expr.pattern))
+        return AllDocs() if expr.holds(0) else NoDocs(why_nowhere(expr.pattern))
     return expr
 
 
@@ -120,11 +110,9 @@ _fold_nodes = on_nodes(_fold_leaf)
 
 
 def _fold_words(plan: Plan) -> Plan:
-    if isinstance(plan, CountGram) and not plan.gram.known:
-        return Constant(plan.corpus, COUNT_COLUMNS, ((0,),), reason(plan.gram))
     if isinstance(plan, (Probability, Distribution)):
         return _fold_model(plan)
-    return _fold_nodes(plan)
+    return _fold_nodes(plan.fold_unknown_words())
 
 
 def _fold_model(plan: Probability | Distribution) -> Plan:
@@ -134,9 +122,11 @@ def _fold_model(plan: Probability | Distribution) -> Plan:
         return plan
     n = len(context) + 1
     if isinstance(plan, Probability):
-        return Constant(plan.corpus, PROBABILITY_COLUMNS, ((None, 0, 0, n, False),), reason(plan.context))
+        return Constant(
+            plan.corpus, PROBABILITY_COLUMNS, ((None, 0, 0, n, False),), why_nowhere(plan.context)
+        )
     summary = {"total": 0, "context_count": 0, "effective_n": n, "sparse": False}
-    return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), reason(plan.context), summary)
+    return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), why_nowhere(plan.context), summary)
 
 
 FOLD_UNKNOWN_WORDS = Rule(
