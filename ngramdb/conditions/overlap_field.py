@@ -153,8 +153,7 @@ def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
         likely = next(_likely(flat, starts, sizes, [index], n))
         marks[_matched(flat, *likely, other, n)] = True
         return marks
-    segments: Any = index.segments
-    added = [Index([one], [1]) for one, sign in zip(segments, index.signs, strict=True) if sign > 0]
+    added = [Index([one], [1]) for one, sign in zip(index.segments, index.signs, strict=True) if sign > 0]
     found = np.zeros_like(marks)
     for one, ranges in zip(added, _likely(flat, starts, sizes, added, n), strict=True):
         _halved(flat, *ranges, one, n, found)
