@@ -1,7 +1,11 @@
-"""Advice on n-grams with wildcards: the pattern of the language for what they mean in other programs.
+"""Advice on patterns that cannot match as they are written.
 
-`"gov*"` is `"gov" PREFIX`, `"wom?n"` is `/wom.n/`, `"good|bad"` is `/good|bad/` and `"the * of"` is
-`"the" * "of"`. An n-gram has no wildcards: its signs are characters.
+N-grams with wildcards: `"gov*"` means `"gov" PREFIX`, `"wom?n"` means `/wom.n/`, `"good|bad"` means
+`/good|bad/` and `"the * of"` means `"the" * "of"`. An n-gram has no wildcards: `*` and `?` are characters.
+
+Expressions that match no token of any corpus: an expression is compared with one token at a time. Under the
+rule of the tokenizer `words`, a token is a run of letters, digits and marks, or one other character; white
+space belongs to no token. So `/time flies/` matches nothing.
 """
 
 from __future__ import annotations
@@ -22,24 +26,24 @@ from ngramdb.tokenizers.base import Tokenizer
 _ANY_TOKEN = frozenset({"*", "?", "%", ".*", ".+"})
 _GLOB = {"*": ".*", "%": ".*", "?": "."}
 _SIGNS = re.compile(r"[*?%]")
-# A word that begins so, and no other wildcard.
+# A beginning of a word, followed by the only wildcard.
 _BEGINNING = re.compile(r"([^*?%]*[^*?%\s])[*%]")
 
 
 class Meant(NamedTuple):
-    """A pattern, and a clause on what it finds."""
+    """A pattern, and a clause on its matches."""
 
     pattern: str
     finds: str
 
 
 def reads_as_wildcard(text: str) -> bool:
-    """Return True if a text has a sign that stands for any letters or words in other programs."""
+    """Return True if a text has a character that is a wildcard in other programs."""
     return has_wildcard(text) or any(kind.search(text) is not None for kind in (EXPRESSION, MAYBE_WILDCARD))
 
 
 def note(phrase: Phrase) -> str | None:
-    """Return a note on a text with wildcards; None if it more likely is a text with such signs."""
+    """Return a note on a text with wildcards; None if they are more likely characters of the text."""
     text, corpus = phrase.gram.text or "", phrase.corpus
     is_expression = any(map(_is_expression, text.split()))
     signs = _SIGNS.findall(text)
@@ -48,11 +52,11 @@ def note(phrase: Phrase) -> str | None:
         if is_text or not (is_expression or has_wildcard(text)):
             return None
     if is_expression:
-        said = f"{show_text(text)} is text as it stands, not a regular expression"
+        said = f"{show_text(text)} is literal text, not a regular expression"
     else:
-        said = f'"{signs[0]}" in {show_text(text)} is a character like any other'
+        said = f'"{signs[0]}" in {show_text(text)} is a literal character'
     if not phrase.is_pattern:
-        return f"{said}, and no pattern can be written here"
+        return f"{said}, and patterns are not allowed here"
     meant = _meant(text.strip(), corpus) if _takes_expressions(corpus) else None
     if meant is not None:
         said += f"; {meant.pattern} {meant.finds}"
@@ -64,7 +68,7 @@ def note(phrase: Phrase) -> str | None:
         and phrase.takes_match_text
         and any(map(str.isalnum, beginning))
     ):
-        said += f"; {show_text(beginning)} MATCH TEXT finds it as a part of words, too"
+        said += f"; {show_text(beginning)} MATCH TEXT finds it inside words, too"
     return said
 
 
@@ -73,34 +77,33 @@ def after_prefix(text: str) -> str | None:
     ending = re.search(r"\w([*%])\Z", text)
     if ending is None:
         return None
-    said = f'"{ending[1]}" in {show_text(text)} is a character like any other'
-    return f"{said}; {_quoted(text[:-1])} PREFIX finds words that begin so"
+    said = f'"{ending[1]}" in {show_text(text)} is a literal character'
+    return f"{said}; {_quoted(text[:-1])} PREFIX finds words with this prefix"
 
 
 def in_words(text: str, tokenizer: Tokenizer) -> str:
-    """Return the words of a text as expressions, which match them whatever tokens they have."""
+    """Return the words of a text as expressions, which match them regardless of their tokens."""
     return " ".join(_slashed(re.escape(word)) for word in tokenizer.words_of(text))
 
 
 def _meant(text: str, corpus: Corpus) -> Meant | None:
     beginning = _BEGINNING.fullmatch(text)
     if beginning is not None and not _is_expression(text):
-        return Meant(f"{_quoted(beginning[1])} PREFIX", "finds words that begin so")
+        return Meant(f"{_quoted(beginning[1])} PREFIX", "finds words with this prefix")
     parts = [_part(word, corpus) for word in text.split()]
     written = [part for part in parts if part is not None]
     if len(written) < len(parts) or not set(written) - {"*"}:
         return None
     if "*" in written:
-        return Meant(" ".join(written), "has any token there; a gap, [1..3], stands for several")
+        return Meant(" ".join(written), "matches any token there; a gap, [1..3], matches several")
     if any(map(_is_expression, text.split())):
         return Meant(" ".join(written), "is matched as one")
-    return Meant(
-        " ".join(written), f"has any {'letter' if set(_SIGNS.findall(text)) == {'?'} else 'letters'} there"
-    )
+    letters = "letter" if set(_SIGNS.findall(text)) == {"?"} else "letters"
+    return Meant(" ".join(written), f"matches any {letters} there")
 
 
 def _part(word: str, corpus: Corpus) -> str | None:
-    """Return one word, or word with wildcards, as a part of a pattern; None if there is no such part."""
+    """Return a word, with or without wildcards, as a part of a pattern; None if that is impossible."""
     tokenizer = corpus.tokenizer
     if word in _ANY_TOKEN:
         return "*"
@@ -124,7 +127,7 @@ def _part(word: str, corpus: Corpus) -> str | None:
 
 
 def _is_expression(word: str) -> bool:
-    """Return True if a word has the signs of expressions; not if they end an abbreviation, `U.S.*`."""
+    """Return True if a word looks like an expression; False for abbreviations such as `U.S.*`."""
     return EXPRESSION.search(word) is not None and not re.search(r"\w\.\w", word)
 
 
@@ -137,7 +140,7 @@ def _slashed(expression: str) -> str:
 
 
 def _takes_expressions(corpus: Corpus) -> bool:
-    """Return True if PREFIX and expressions have an answer. Pieces that spell no text need stored texts."""
+    """Return True if PREFIX and expressions can be answered. Pieces that spell no text need stored texts."""
     tokenizer = corpus.tokenizer
     if gives_words(tokenizer):
         return True
@@ -147,11 +150,10 @@ def _takes_expressions(corpus: Corpus) -> bool:
     )
 
 
-# ---- Notes on patterns that cannot match as they are written, whatever the documents are.
+# ---- expressions that match no token
 
 
-# A character of an expression that stands for itself, between parts of it: white space, or a mark that is a
-# token of its own.
+# A literal character of an expression between two parts: white space, or a mark that is a token.
 _SEPARATOR = re.compile(r"\\(?P<escaped>[^\w\s])|(?P<plain>[ '\"@,:;!%&=~<>#/-])")
 # An example of a set of ideographs.
 SINGLE_SET = "[\u4e00-\u9fff]"
@@ -162,7 +164,7 @@ MayMatch = Callable[[str, bool], bool]
 
 
 class Compared(NamedTuple):
-    """The tokens or words of texts that an expression is compared with, and whether case counts."""
+    """The tokens or words that an expression is compared with, and the treatment of case."""
 
     tokenizer: Tokenizer
     own_tokens: bool
@@ -217,7 +219,7 @@ def _reason(expression: str, compared: Compared) -> str:
 
 
 def in_parts(expression: str, by_word: bool) -> str:
-    """Return an expression written as several parts, or nothing.
+    """Return an expression written as several parts; empty if it cannot be divided.
 
     `by_word`: tokens are pieces of words, and only expressions match whole words.
     """
@@ -251,7 +253,7 @@ def _outside(expression: str) -> Iterator[tuple[int, int]]:
         depth += character in "({"
         if character == "[":
             at += 1 + (expression[at + 1 : at + 2] == "^")
-            at += 1  # a bracket that comes first stands for itself
+            at += 1  # a bracket in first position is literal
             while at < len(expression) and expression[at] != "]":
                 at += 2 if expression[at] == "\\" else 1
         at += 2 if character == "\\" else 1

@@ -13,21 +13,21 @@ from ngramdb.caching import cached_property
 from ngramdb.patterns.letter_case import same_letters
 from ngramdb.source import IntArray
 
-# Characters of a string that are worked on between two interrupt checks.
+# Characters of a string that are processed between two interrupt checks.
 CHECK_CHARACTERS = 1 << 12
 
-# First bytes of tokens by which those that may go on with a string are found.
+# Number of first bytes of a token by which candidates for the next token are found.
 KEY_BYTES = 3
 
-# No state: what was read is not part of the string.
+# The dead state: the input is not part of the string.
 DEAD = -1
 
 
 class Automaton:
     """Reads a string byte by byte: state 0 is its beginning, `accepting` its end.
 
-    Bytes lead to states a few further on, and most states are alike: a state holds the number of one of few
-    rows, which say for every byte how far it leads (0: nowhere). Four bytes for a state.
+    A byte leads at most a few states ahead, and most states are alike: a state stores the number of a row
+    that has, for each byte, the number of states to advance, 0 for none. Memory: four bytes per state.
     """
 
     def __init__(self, text: str, ignore_case: bool) -> None:
@@ -51,18 +51,18 @@ class Automaton:
                 self._rows[row, byte] = step
 
     def read(self, states: NDArray[np.int32], read: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Where a byte leads from each state, or DEAD."""
+        """Return the state to which a byte leads from each state, or DEAD."""
         steps = self._rows[self._row_of[states], read]
         return np.where(steps > 0, states + steps, np.int32(DEAD))
 
     def leading(self, state: int) -> list[tuple[int, int]]:
-        """The bytes that lead on from a state, and where."""
+        """Return the bytes that can be read in a state, each with the next state."""
         row = self._rows[self._row_of[state]]
         return [(byte, state + int(row[byte])) for byte in np.flatnonzero(row).tolist()]
 
 
 def _steps_of(choices: Iterable[str]) -> list[tuple[tuple[int, int], ...]]:
-    """The states of one character, any of the choices: for each, its bytes and how far they lead."""
+    """Return the states of one character, any of the choices: for each, its bytes and how far they lead."""
     states: list[dict[int, int]] = [{}]
     last = []
     for choice in choices:
@@ -80,7 +80,7 @@ def _steps_of(choices: Iterable[str]) -> list[tuple[tuple[int, int], ...]]:
 
 @dataclass(frozen=True)
 class Steps:
-    """What single tokens do from one state: those that complete the string, those that lead on, and where."""
+    """Tokens that can be read in a state: those that complete the string; others, with the next state."""
 
     complete: NDArray[np.int64]
     partial: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Steps:
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
-        """All of them, ascending, each once."""
+        """The tokens of both kinds, ascending and unique."""
         return np.union1d(self.complete, self.partial)
 
 
@@ -116,16 +116,16 @@ class Pieces:
         return np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
 
     def beginnings(self) -> Steps:
-        """The string begun at any byte of any token; a token stands once for each place."""
+        """Return the tokens that begin the string at any of their bytes, once per such byte."""
         return self._run(np.arange(len(self._flat)), self._token_at, 0)
 
     def steps(self, state: int) -> Steps:
-        """The string gone on with from the first byte of any token."""
+        """Return the tokens that continue the string from their first byte."""
         found = self._steps.get(state)
         if found is None:
             tokens = self._candidates(state)
             found = self._run(self._offsets[:-1][tokens], tokens, state)
-            if len(self._empty):  # they spell nothing and lead nowhere else
+            if len(self._empty):  # they spell nothing and stay in the state
                 partial = np.concatenate([found.partial, self._empty])
                 states = np.concatenate([found.states, np.full(len(self._empty), state, dtype=np.int32)])
                 found = Steps(found.complete, partial, states)
@@ -133,12 +133,12 @@ class Pieces:
         return found
 
     def forget(self, below: int) -> None:
-        """Drop the steps of states that will not be asked for again."""
+        """Drop the steps of states that are not needed any more."""
         for state in [state for state in self._steps if state < below]:
             del self._steps[state]
 
     def _candidates(self, state: int) -> IntArray:
-        """The tokens, and perhaps few others, whose first bytes can be read from a state."""
+        """Return the tokens whose first bytes can be read in a state, and possibly a few others."""
         ranges: set[tuple[int, int]] = set()
         unread = [(state, 0, 0)]
         while unread:

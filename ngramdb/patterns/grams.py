@@ -1,4 +1,4 @@
-"""N-grams whose tokens are bound to a corpus, and how plans and messages print them."""
+"""N-grams whose tokens are bound to a corpus, and their form in plans and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import are_token_ids, token_ids
 
-# An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.
+# Length at which the text of an n-gram is cut in plans, so that a line of EXPLAIN stays a line.
 SHOWN_CHARACTERS = 60
 
 # Kinds of tokenizers whose tokens are characters or bytes.
@@ -19,14 +19,14 @@ SINGLE = frozenset({"chars", "bytes"})
 
 
 class Gram:
-    """An n-gram whose tokens are bound to a corpus: `ids` is int64, -1 stands for an unknown word.
+    """An n-gram whose tokens are bound to a corpus: `ids` is int64, -1 is an unknown word.
 
-    `shown` is how plans and messages print it; without it they print its `text`, or a list of token ids.
-    Two n-grams are equal when their ids are.
+    Plans and messages print it as `shown`; by default as its `text`, or as a list of token ids.
+    Two n-grams are equal if their ids are.
     """
 
-    # Kept by hand: `cached_property` takes a lock in some Pythons, a microsecond for each. Of the array and
-    # the tuple one is there from the beginning, the other is made when it is asked for.
+    # Not a `cached_property`, which takes a lock in some Pythons, a microsecond each. The array or the tuple
+    # is given; the other one is made on demand.
     def __init__(
         self, ids: IntArray | tuple[int, ...], shown: str | None = None, text: str | None = None
     ) -> None:
@@ -48,7 +48,7 @@ class Gram:
 
     @property
     def given(self) -> IntArray | tuple[int, ...]:
-        """The ids as kernels take them best: in the form that is there."""
+        """The ids in the form in which they were given, which kernels accept without conversion."""
         return self.ids if self._key is None else self._key
 
     @property
@@ -67,7 +67,7 @@ class Gram:
 
     @property
     def known(self) -> bool:
-        """Whether every token is in the vocabulary."""
+        """True if every token is in the vocabulary."""
         return min(self.key, default=0) >= 0
 
     def __len__(self) -> int:
@@ -83,24 +83,24 @@ class Gram:
         return f"Gram({self.key}, {self.shown!r})"
 
     def before(self, order: int | None) -> Gram:
-        """The part of a context that a model of an order reads: its last `order - 1` tokens."""
+        """Return the part of a context that a model of an order reads: its last `order - 1` tokens."""
         return self.last(order - 1) if order else self
 
     def last(self, n: int) -> Gram:
-        """The last `n` tokens; a shorter n-gram is shown as a list of token ids."""
+        """Return the last `n` tokens; a shorter n-gram is shown as a list of token ids."""
         if n >= len(self.ids):
             return self
         return Gram(self.ids[len(self.ids) - n :])
 
 
 def show_ids(ids: IntArray) -> str:
-    """Token ids as the language writes them, long lists cut."""
+    """Format token ids as the language writes them; cut long lists."""
     shown = ", ".join(str(i) for i in ids[:12].tolist())
     return f"[{shown}{', …' if len(ids) > 12 else ''}]"
 
 
 def show_text(text: str) -> str:
-    """Text as an n-gram literal on one line, long ones cut."""
+    """Format a text as an n-gram literal on one line; cut long texts."""
     flat = (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')
@@ -112,15 +112,15 @@ def show_text(text: str) -> str:
 
 
 def takes_text(tokenizer: Tokenizer) -> bool:
-    """Whether MATCH TEXT has an answer under the tokenizer."""
+    """Return True if MATCH TEXT can be answered under the tokenizer."""
     return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None or tokenizer.has_places
 
 
 def spells(corpus: Corpus) -> bool:
-    """Whether the texts of a corpus's documents are what their tokens spell, byte for byte.
+    """Return True if the tokens of a corpus's documents spell their texts, byte for byte.
 
-    So it is under tokenizers that change no text, and under those that change some where each text of the
-    corpus is given back by its tokens, and none had to be stored.
+    That holds for tokenizers that do not change texts. It holds for others if the tokens restore every text
+    of the corpus, so that no text had to be stored.
     """
     tokenizer = corpus.tokenizer
     if tokenizer.token_bytes is not None:
@@ -138,23 +138,23 @@ def gives_words(tokenizer: Tokenizer) -> bool:
 
 
 def gives_pieces(tokenizer: Tokenizer) -> bool:
-    """Whether tokens are pieces of words, of texts whose words can be found."""
+    """Return True if tokens are pieces of words, and the words of texts can be found."""
     if tokenizer.kind in SINGLE or gives_words(tokenizer):
         return False
     return tokenizer.token_bytes is not None or tokenizer.has_places
 
 
-# ---- Binding n-grams: text or token ids, from a statement or from Python, to the ids of one corpus.
+# ---- binding text or token ids, from a statement or from Python, to the ids of one corpus
 
 
 def bind_gram(value: Any, tokenizer: Tokenizer) -> Gram:
-    """The n-gram that a str (tokenized as a document is) or token ids (list, tuple, array of integers) mean.
+    """Return the n-gram of a str, tokenized as a document, or of token ids (list, tuple, array of integers).
 
     Raises
     ------
     InvalidArgument
-        Neither text nor a flat sequence of integers, or an id outside 0 … 2**32 - 1 (-1: an unknown word);
-        a text without a token, such as a blank under `words`: the empty n-gram, which is "", isn't meant.
+        Neither text nor a flat sequence of integers; an id outside 0 … 2**32 - 1 (-1: an unknown word); or a
+        text without a token, such as a blank under `words` ("" is the empty n-gram).
     """
     found = bind_text(value, tokenizer)
     if isinstance(value, str) and value and not len(found):
@@ -163,7 +163,7 @@ def bind_gram(value: Any, tokenizer: Tokenizer) -> Gram:
 
 
 def bind_text(value: Any, tokenizer: Tokenizer) -> Gram:
-    """The tokens of a text that is read token by token: like `bind_gram`, and it may have none."""
+    """Return the tokens of a text that is read token by token: `bind_gram`, but without tokens is allowed."""
     if isinstance(value, Gram):
         return value
     if isinstance(value, str):
@@ -174,7 +174,7 @@ def bind_text(value: Any, tokenizer: Tokenizer) -> Gram:
 
 
 def no_token(text: str, tokenizer: Tokenizer, matched: str | None = None) -> str:
-    """The message on a text without a token; `matched` is how it is matched as text, where that may be."""
+    """Return the message on a text without a token; `matched` is its form under MATCH TEXT, if allowed."""
     advice = 'the empty n-gram is ""'
     if matched is not None and takes_text(tokenizer):
         advice = f"{matched} finds it in the documents' text"

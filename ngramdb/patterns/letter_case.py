@@ -1,7 +1,7 @@
-"""Letters' case: which characters IGNORE CASE takes for the same, character by character.
+"""Case folding, character by character, as IGNORE CASE applies it.
 
-Two characters are the same when they have the same full case folding (Unicode, CaseFolding.txt; Python's
-`str.casefold`). Characters are compared one by one: `ß` is `ẞ`, but not `ss`.
+Two characters are equal if they have the same full case folding (Unicode, CaseFolding.txt; Python's
+`str.casefold`). Characters are compared one by one: `ß` equals `ẞ`, but not `ss`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-# All characters with a case folding lie below this one (Unicode 15.1: the last is U+1E921).
+# All characters with a case folding are below this one (Unicode 15.1: the last is U+1E921).
 LAST_FOLDED = 0x1F000
 
 
 @cache
 def _classes() -> dict[str, str]:
-    """By case folding, the characters that have it, where there are several. Takes some 20 ms, once."""
+    """Return the characters of each case folding that several share. Cost: about 20 ms, once."""
     found: dict[str, list[str]] = {}
     for code in range(LAST_FOLDED):
         character = chr(code)
@@ -28,13 +28,13 @@ def _classes() -> dict[str, str]:
 
 
 def same_letters(character: str) -> str:
-    """The characters that are the same but for their case, the given one first."""
+    """Return the characters that differ from one in case only, beginning with itself."""
     others = _classes().get(character.casefold(), character)
     return character + others.replace(character, "")
 
 
 def one_case(text: str) -> str:
-    """The text with one letter in place of all that are the same: equal where texts are but for case."""
+    """Replace each letter by one of its case folding; texts that differ in case only become equal."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     table = _one_of_each()
     below = codes < LAST_FOLDED
@@ -44,7 +44,7 @@ def one_case(text: str) -> str:
 
 @cache
 def _one_of_each() -> NDArray[np.uint32]:
-    """For every code point below LAST_FOLDED the least one of the same letters."""
+    """Return the smallest of the same letters for each code point below LAST_FOLDED."""
     table = np.arange(LAST_FOLDED, dtype=np.uint32)
     for characters in _classes().values():
         codes = [ord(character) for character in characters]

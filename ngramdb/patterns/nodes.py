@@ -1,6 +1,6 @@
-"""Patterns: what is looked for.
+"""The kinds of patterns that plans hold.
 
-An exact n-gram, several, parts with gaps, a string of stored texts, or a regular expression over tokens.
+An exact n-gram, several, parts with gaps, a string in stored texts, or a regular expression over tokens.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ngramdb.source import IntArray, WordList
 class Variants:
     """Several exact n-grams whose occurrences are counted together: MATCH TEXT, IGNORE CASE.
 
-    `weights[i]` is in how many places the string begins within the first token of variant i (the string `a`
-    begins thrice in the token `aaa`); so often each of its occurrences counts. `counts` are the n-grams' own.
-    `sought` is the string where it may be a part of its tokens' text, None where they are all of it. `cuts`,
-    where they are known, are for each n-gram how many bytes at its beginning and end are not the string's, a
-    pair for each place.
+    `weights[i]` is the number of positions at which the string begins within the first token of variant i
+    (the string `a` begins three times in the token `aaa`): each occurrence counts that often. `counts` are
+    those of the n-grams. `sought` is the string if it may be only a part of its tokens' text, None if it is
+    all of it. `cuts`, if known, has for each n-gram a pair per position: the numbers of bytes at its
+    beginning and end that are not part of the string.
     """
 
     shown: str = field(compare=False)
@@ -35,11 +35,11 @@ class Variants:
 
     @property
     def known(self) -> bool:
-        """Whether it can occur."""
+        """True if it can occur."""
         return bool(self.grams)
 
     def details(self) -> tuple[str, ...]:
-        """A line for each variant, the most frequent first."""
+        """Return a line per variant, the most frequent first."""
         rows = sorted(zip(self.counts, self.grams, self.weights, strict=True), key=lambda row: -row[0])
         return tuple(
             f"{gram.shown} {gram_ids(gram)}: {count:,}" + (f", counted {weight} times" if weight > 1 else "")
@@ -49,7 +49,7 @@ class Variants:
 
 @dataclass(frozen=True)
 class StoredText:
-    """A string that is looked for in the documents' stored texts, where tokens don't spell the text.
+    """A string that is searched for in the documents' stored texts, since tokens do not spell the text.
 
     Only documents that have one n-gram of each clause of `needs` can contain it.
     """
@@ -61,11 +61,11 @@ class StoredText:
 
     @property
     def known(self) -> bool:
-        """Whether it can occur."""
+        """True if it can occur."""
         return all(self.needs)
 
     def details(self) -> tuple[str, ...]:
-        """What is read."""
+        """Return a line on the texts that are read."""
         shown = [
             clause[0].shown if len(clause) == 1 else f"one of {len(clause):,} words" for clause in self.needs
         ]
@@ -77,10 +77,10 @@ class StoredText:
 class StoredWords:
     """A regular expression over the words of the documents' stored texts.
 
-    For tokenizers whose tokens don't spell the text. The program is that of a `TokenPattern`, of numbers of
-    `words` in place of token ids, and finds matches as that one does. Only documents whose texts have a word
-    of each of `needs` can contain one: `most` tokens and documents in all. `sentences` and `in_sentence` are
-    those of a `TokenPattern`, too.
+    For tokenizers whose tokens do not spell the text. The program is that of a `TokenPattern`, with numbers
+    of `words` in place of token ids, and matches in the same way. Only documents whose texts have a word of
+    each of `needs` can contain a match: `most` is their number of tokens and documents together. `sentences`
+    and `in_sentence` have the same meaning as in a `TokenPattern`.
     """
 
     shown: str = field(compare=False)
@@ -95,16 +95,16 @@ class StoredWords:
     in_sentence: bool = False
 
     def in_one_sentence(self) -> StoredWords:
-        """The pattern whose matches end with their sentence at the latest."""
+        """Return the pattern whose matches do not cross the end of their sentence."""
         return replace(self, sentences=True, in_sentence=True)
 
     @property
     def known(self) -> bool:
-        """Whether it can occur."""
+        """True if it can occur."""
         return self.most > 0
 
     def details(self) -> tuple[str, ...]:
-        """What it stands for, and what is read."""
+        """Return notes on its expressions and on the texts that are read."""
         return self.notes
 
 
@@ -113,14 +113,14 @@ Simple = Gram | Variants | StoredText
 
 @dataclass(frozen=True)
 class Gapped:
-    """Parts with gaps: between the end of part i and the start of the next stand low … high tokens."""
+    """Parts with gaps: low … high tokens are between the end of part i and the start of the next."""
 
     parts: tuple[Simple, ...]
     gaps: tuple[tuple[int, int], ...]
 
     @property
     def shown(self) -> str:
-        """As the language writes it."""
+        """The pattern in the syntax of the language."""
         pieces = [self.parts[0].shown]
         for (low, high), part in zip(self.gaps, self.parts[1:], strict=True):
             pieces.append(f"[{low}]" if low == high else f"[{low}..{high}]")
@@ -129,39 +129,40 @@ class Gapped:
 
     @property
     def known(self) -> bool:
-        """Whether it can occur."""
+        """True if it can occur."""
         return all(part.known for part in self.parts)
 
     def details(self) -> tuple[str, ...]:
-        """The variants of its parts."""
+        """Return the variants of its parts."""
         return tuple(line for part in self.parts if not isinstance(part, Gram) for line in part.details())
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """N-grams flat[offsets[i]:offsets[i + 1]], one of which every match has.
+    """N-grams flat[offsets[i]:offsets[i + 1]], one of which is in every match.
 
-    `least_before` to `most_before` tokens of the match stand before it. `count` is how often they occur.
+    `least_before` to `most_before` tokens of the match precede it. `count` is their number of occurrences, 0
+    before they are counted.
     """
 
     flat: IntArray
     offsets: IntArray
     least_before: int
     most_before: int
-    count: int
+    count: int = 0
 
 
 @dataclass(frozen=True)
 class TokenPattern:
     """A regular expression over tokens, as a program: see _cext/include/ngramdb/corpus/token_patterns.hpp.
 
-    There is at most one match at each place, as `re` of Python finds it: what is repeated stands as often as
-    possible, gaps are as short as possible, and the first alternative that goes on to a match is taken.
-    `anchor` None: the index can look nothing up, and every token is tried. `length`: the matches are the
-    anchor's n-grams, which are all so long. `sentences`: the program asks where sentences begin and end, or,
-    with `in_sentence`, no match goes beyond the sentence that it begins in. `words` are the sets of words
-    that it reads in the text, where tokens are pieces of words; with `by_word` it does nothing else, and
-    every place counts where such words stand, though several may begin in one token.
+    There is at most one match per position, the one that Python's `re` finds: repetitions are as long as
+    possible, gaps are as short as possible, and the first alternative that leads to a match is taken.
+    `anchor` is None if the index can look up no part, so that the program is run at every token. If `length`
+    is set, the matches are exactly the anchor's n-grams, all of that length. `sentences`: the program depends
+    on the borders of sentences, or, with `in_sentence`, no match crosses the end of its sentence. `words` are
+    the sets of words that it reads in the text, if tokens are pieces of words. `by_word`: it is one such set,
+    and every position of such a word counts, even if several begin in one token.
     """
 
     shown: str = field(compare=False)
@@ -177,22 +178,22 @@ class TokenPattern:
     by_word: bool = False
 
     def in_one_sentence(self) -> TokenPattern:
-        """The pattern whose matches end with their sentence at the latest."""
+        """Return the pattern whose matches do not cross the end of their sentence."""
         return replace(self, length=None, sentences=True, in_sentence=True)
 
     @property
     def known(self) -> bool:
-        """Whether it can occur."""
+        """True if it can occur."""
         return self.anchor is None or self.anchor.count > 0
 
     def bound(self, whole: int) -> int:
-        """At most at how many tokens there are matches, where there are so many tokens."""
+        """Return an upper bound of the number of tokens with a match, out of `whole` tokens."""
         if self.anchor is None:
             return whole
         return min(whole, self.anchor.count * (self.anchor.most_before - self.anchor.least_before + 1))
 
     def details(self) -> tuple[str, ...]:
-        """What its parts stand for, and where it is looked for."""
+        """Return notes on its expressions and on what is looked up."""
         return self.notes
 
 
@@ -200,5 +201,5 @@ Pattern = Gram | Variants | StoredText | StoredWords | Gapped | TokenPattern
 
 
 def gram_ids(gram: Gram) -> str:
-    """A variant's token ids, which distinguish variants that read the same."""
+    """Format a variant's token ids, which distinguish variants with the same text."""
     return "[" + ", ".join(map(str, gram.key)) + "]"

@@ -1,7 +1,4 @@
-"""Texts of a statement that may find nothing although the corpus has them: kept for a note on the answer.
-
-So are conditions that hold of nothing.
-"""
+"""Texts and conditions of a statement that may find nothing by mistake, kept for a note on the answer."""
 
 from __future__ import annotations
 
@@ -12,25 +9,26 @@ from ngramdb.patterns.grams import Gram
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus
 
-# The sign that other programs use for any characters; in an n-gram it is a character like others.
+# The wildcard of other programs; a literal character in an n-gram.
 STAR = "*"
 
-# What reads as a pattern of the language: a quoted part, and something after it.
+# Looks like a pattern of the language: a quoted part, followed by something.
 LIKE_A_PATTERN = re.compile(
     r'\s*(?:"(?:[^"\\]|\\.)+"\s*(?:[\[*/{|"]|(?:MATCH|IGNORE|PREFIX|AND|OR)\b)|/[^/\s]+/|\(\s*["/*])',
     re.IGNORECASE,
 )
 
-# An n-gram as statements write it, marks and all.
+# An n-gram in the syntax of statements, with its quotation marks.
 QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
 
-# What stands for the places where a sentence begins and ends, outside of quotation marks.
+# Borders of a sentence in the syntax of patterns.
 SENTENCE_MARKS = re.compile(r"\s*(</?s>)\s*")
 
-# A mark within a word: under `words` it is a token between two others, and `n't` is a part of `don't`.
+# A punctuation mark within a word: under `words` it is a token between two others; `n't` is a part of
+# `don't`.
 INNER_MARK = re.compile(r"\w[^\w\s]+\w")
 
-# A word of letters and wildcards as other programs have them; `2*3` and addresses with `?` are none.
+# A word with letters and wildcards of other programs; not `2*3`, nor addresses with `?`.
 WILDCARD = re.compile(r"(?<!\S)[\w*?]*(?:[^\W\d_](?:\*|\?(?=[^\W\d_]))|\*(?=[^\W\d_]))[\w*?]*(?!\S)")
 
 # The wildcards of regular expressions.
@@ -38,31 +36,31 @@ EXPRESSION = re.compile(
     r"\.[*+]|\\[wdWD]|\w\[[^\]\s]*[^\W\d_][^\]\s]*\]|\[[^\]\s]*[^\W\d_][^\]\s]*\][\w*+]|\w\|\w"
 )
 
-# Signs that are wildcards elsewhere, but often characters of a text: alone between words, a star at an end of
-# a word with a letter, the percent sign of LIKE, a question mark before a word.
+# Wildcards of other programs that often are characters of a text: `*` alone between words, `*` at an end of a
+# word with a letter, the `%` of LIKE, `?` before a word.
 MAYBE_WILDCARD = re.compile(
     r"(?<!\S)\*(?!\S)|(?<=\S) \?(?= \S)|(?<!\S)\*\S*[^\W\d_]|[^\W\d_]\S*\*(?!\S)"
     r"|[^\W\d_]%(?!\S)|(?<!\S)%[^\W\d_]|(?<!\S)\?[^\W\d_]"
 )
 
-# Only texts with one of these can be any of the above.
+# Every text that matches one of these expressions has one of these characters.
 _SUSPECT = re.compile(r"""["/(*?<%|\[\\]|\w[^\w\s]|\.\+""")
 
-# Longer texts are passages that are read token by token, not phrases that are looked for.
+# Longer texts are passages, not phrases.
 MAX_PHRASE_CHARACTERS = 200
 
 
 class Phrase(NamedTuple):
     """A text that was tokenized on its own.
 
-    corpus, gram : where it is looked for, and its tokens
-    matched : how the text is matched whatever its tokens, for messages; None where that cannot be done
-    before : the context that it continues, in PROB
-    as_text : it was matched as text already
-    narrowed : more than itself decides which documents are asked, of which its counts say nothing
-    is_pattern : a pattern may be written in its place
-    is_passage : a text to read, in which a star is Markdown rather than a wildcard
-    is_stored : it is looked for in stored texts, so that counts of tokens say nothing
+    corpus, gram : the corpus in which it is searched for, and its tokens
+    matched : the text in the form that matches it regardless of tokens, for messages; None if there is none
+    before : the preceding context, in PROB
+    as_text : True if it was matched as text already
+    narrowed : True if the statement has other conditions on documents, so that its count decides nothing
+    is_pattern : True if a pattern is allowed in its place
+    is_passage : True for a text to read, in which `*` is Markdown rather than a wildcard
+    is_stored : True if stored texts are searched, so that counts of tokens decide nothing
     """
 
     corpus: Corpus
@@ -77,18 +75,18 @@ class Phrase(NamedTuple):
 
     @property
     def takes_match_text(self) -> bool:
-        """Return True if MATCH TEXT may be written after it; `matched` may be words beside other parts."""
+        """Return True if MATCH TEXT is allowed after it; `matched` can be words beside other parts."""
         return self.as_text or (self.matched is not None and not self.matched.startswith("/"))
 
 
 class Doubt(NamedTuple):
-    """A condition that holds of nothing, or of everything, whatever documents have: a sentence for a note."""
+    """A message on a condition that is true of no document, or of every one, whatever the documents are."""
 
     message: str
 
 
 class FieldText(NamedTuple):
-    """A text that a field is compared with for equality; documents may have it in another spelling only."""
+    """A text that a field is compared with for equality; the field may have it in another spelling only."""
 
     corpus: Corpus
     path: str
@@ -99,16 +97,16 @@ Noted = Phrase | Doubt | FieldText
 
 
 def has_wildcard(text: str | None) -> bool:
-    """Return True if a text has a sign within or beside a word that other programs take for any letters."""
+    """Return True if a text has a word with a wildcard of other programs."""
     if not text or not (STAR in text or "?" in text):
         return False
     return WILDCARD.search(text) is not None
 
 
 def may_mislead(text: str | None, kind: str) -> bool:
-    """Whether a text may have other tokens inside a document, or reads as if it stood for other texts.
+    """Return True if a text may have other tokens inside a document, or looks like a pattern.
 
-    Under `words`, `chars` and `bytes` a blank at a text's end changes no other token.
+    Under `words`, `chars` and `bytes`, a blank at the end of a text does not change other tokens.
     """
     if not text or len(text) > MAX_PHRASE_CHARACTERS:
         return False

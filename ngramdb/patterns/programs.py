@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
@@ -14,39 +15,39 @@ from ngramdb.patterns.grams import Gram, show_text
 from ngramdb.patterns.nodes import Anchor, Pattern, StoredWords, TokenPattern, Variants
 from ngramdb.source import Corpus, IntArray, WordList
 
-# Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
+# Patterns of at most this many n-grams are counted n-gram by n-gram, and plans print each.
 MAX_LISTED = 64
 
-# Memory for the sets of a program, a bit for each token of the vocabulary.
+# Memory for the sets of a program: one bit per token of the vocabulary and set.
 MAX_SET_BYTES = 1 << 28
 
-# Words of a set that documents are chosen by: each is looked up.
+# Largest set of words by which documents are selected: each word is looked up.
 MAX_NEEDED = 1 << 12
 
-# Tokens of a set that plans print.
+# Number of tokens of a set that plans print.
 SHOWN_TOKENS = 5
 
 
 class Letters:
-    """The words that a pattern over words speaks of, numbered as they are met."""
+    """The words of a pattern over words, numbered in order of their first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
     def one_of(self, words: Iterable[bytes]) -> token_regex.OneOf:
-        """One of these words."""
+        """Return the set of these words."""
         numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
         return token_regex.OneOf(np.unique(np.array(numbers, dtype=np.int64)))
 
     def words(self) -> list[bytes]:
-        """All of them."""
+        """Return all words in order of their numbers."""
         return list(self._numbers)
 
 
 def of_words(
     shape: token_regex.Shape, written: str, letters: Letters, notes: list[str], corpus: Corpus
 ) -> StoredWords:
-    """A pattern over the words of stored texts. Cost: the first time that of reading all texts."""
+    """Return a pattern over the words of stored texts. Cost: the first time, that of reading all texts."""
     words, program = letters.words(), _compiled(shape, written, len(letters.words()))
     lengths = np.cumsum(list(map(len, words)), dtype=np.uint64)
     listed = (
@@ -55,7 +56,7 @@ def of_words(
     )
     key = hashlib.sha256(program.steps.tobytes() + program.bits.tobytes())
     key.update(_key_of([listed]))
-    # A set of many words is in most documents, and takes a look at each word.
+    # A set of many words excludes few documents, and each of its words is looked up.
     sets = {ids.tobytes(): ids for ids in token_regex.needed(shape) if len(ids) <= MAX_NEEDED}
     needs = tuple(tuple(words[number] for number in ids.tolist()) for ids in sets.values())
     n_documents, most = 0, 0
@@ -83,7 +84,7 @@ def of_words(
 
 
 def _compiled(shape: token_regex.Shape, written: str, n_letters: int) -> token_regex.Program:
-    """Raises ResourceError where its sets would take too much memory."""
+    """Compile a pattern. Raises ResourceError if its sets would take too much memory."""
     program = token_regex.Program(shape)
     if program.n_set_bytes > MAX_SET_BYTES:
         raise ResourceError(
@@ -96,7 +97,7 @@ def _compiled(shape: token_regex.Shape, written: str, n_letters: int) -> token_r
 
 
 def of_ngrams(listed: list[token_regex.Key], written: str, corpus: Corpus) -> Pattern:
-    """Return the n-grams that occur, of those that a pattern stands for, with their counts."""
+    """Return those of the n-grams that occur, with their counts."""
     tokenizer = corpus.tokenizer
     corpus.check_difference()
     found = [
@@ -148,12 +149,12 @@ def _key_of(lists: Iterable[WordList]) -> bytes:
     return key.digest()
 
 
-def _counted(anchor: token_regex.Anchor, corpus: Corpus) -> Anchor:
+def _counted(anchor: Anchor, corpus: Corpus) -> Anchor:
     count = 0
     for segment in corpus.segments:
         lo, hi = segment.index.ranges(anchor.flat, anchor.offsets).astype(np.int64)
         count += int((hi - lo).sum())
-    return Anchor(anchor.flat, anchor.offsets, anchor.least_before, anchor.most_before, count)
+    return replace(anchor, count=count)
 
 
 def _places(anchor: Anchor) -> int:
@@ -161,7 +162,7 @@ def _places(anchor: Anchor) -> int:
 
 
 def _common_length(shape: token_regex.Shape, anchor: Anchor | None) -> int | None:
-    """The length of the anchor's n-grams, where these are all that matches, and as long as each other."""
+    """Return the length of the anchor's n-grams if these are all matches, and equally long; else None."""
     least, most = token_regex.widths(shape)
     if anchor is None or least != most or anchor.most_before:
         return None
@@ -198,7 +199,7 @@ def split(words: WordList) -> list[bytes]:
 
 
 def counted_words(words: WordList) -> str:
-    """How many words, and which, as far as plans print them."""
+    """Format the number of words, and the first few of them."""
     entries, bounds = words
     n = len(bounds) - 1
     shown = [

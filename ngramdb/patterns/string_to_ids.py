@@ -1,9 +1,9 @@
-"""Which exact n-grams spell a string, whatever its token boundaries or the case of its letters.
+"""Exact n-grams that spell a string, whatever its token boundaries or the case of its letters.
 
-Where a text is the concatenation of its tokens' bytes, a string begins inside some token, goes on over whole
-tokens and ends inside the last one. The string is made an automaton over bytes (with IGNORE CASE, one that
-takes either case); every token of the vocabulary is run through it, and sequences of tokens are followed as
-long as they occur in the corpus. What is found is complete: the string's occurrences are the variants'.
+If a text is the concatenation of its tokens' bytes, a string begins inside some token, continues over whole
+tokens and ends inside the last one. The string becomes an automaton over bytes (with IGNORE CASE, one that
+accepts either case). Every token of the vocabulary is run through it, and sequences of tokens are extended as
+long as they occur in the corpus. The result is complete: the variants have all occurrences of the string.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ngramdb.patterns.nodes import StoredText, Variants
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer
 
-# Variants beyond this make a plan that is too long to read, and a count that is cheaper by other means.
+# Limit of variants: more make a plan too long to read, and other ways to count are faster.
 MAX_VARIANTS = 20_000
 
-# Tokens of a variant that plans print.
+# Number of tokens of a variant that plans print.
 SHOWN_TOKENS = 100
 
 # Bytes of a vocabulary that are searched between two interrupt checks.
@@ -37,14 +37,14 @@ CHECK_BYTES = 1 << 20
 
 
 def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
-    """The token sequences that spell a string, which is not empty, in a corpus whose tokens spell its texts.
+    """Return the token sequences that spell a non-empty string, in a corpus whose tokens spell its texts.
 
     Raises
     ------
     ResourceError
         There are more than MAX_VARIANTS.
 
-    Cost: some passes over the vocabulary's bytes, and a count for each sequence that is followed.
+    Cost: a few passes over the vocabulary's bytes, and a count per sequence that is extended.
     """
     pieces = corpus.tokenizer.spellings
     assert pieces is not None
@@ -80,7 +80,7 @@ def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
             leads_to = dict(zip(steps.partial.tolist(), steps.states.tolist(), strict=True))
             for token, path in paths.following(begun_paths, steps.tokens):
                 if token in completing:
-                    # Once for every place in its first token where the string begins.
+                    # Once per position in its first token at which the string begins.
                     complete(path, 1)
                 else:
                     longer.setdefault(leads_to[token], []).append(path)
@@ -95,7 +95,7 @@ def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
 
 
 def sole_variant(text: str, corpus: Corpus, exact: bool) -> Variants:
-    """A text that can be spelled in one way only, that of its own tokens; none where it does not occur."""
+    """Return the tokens of a text that can be spelled in one way only; no variant if it does not occur."""
     ids = corpus.tokenizer.encode(text)
     count = int(corpus.index.count(ids))
     found = {tuple(ids.tolist()): (1, count)} if count else {}
@@ -103,7 +103,7 @@ def sole_variant(text: str, corpus: Corpus, exact: bool) -> Variants:
 
 
 def compared_texts(text: str, tokenizer: Tokenizer) -> list[str]:
-    """The tokens of a text as `Tokenizer.matching` compares them; of words those that are unknown, too."""
+    """Return the tokens of a text as `Tokenizer.matching` compares them, unknown words included."""
     if tokenizer.has_own_words:
         return tokenizer.split(text)
     return tokenizer.compared_texts(tokenizer.encode(text))
@@ -112,9 +112,9 @@ def compared_texts(text: str, tokenizer: Tokenizer) -> list[str]:
 def case_variants(
     text: str, choices: Iterable[IntArray], corpus: Corpus, by_tokens: bool = False
 ) -> Variants:
-    """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token.
+    """Return the n-grams that occur and whose token i is one of choices[i]: IGNORE CASE token by token.
 
-    `by_tokens` : plans show MATCH TOKENS, without which text would be compared
+    `by_tokens` : print MATCH TOKENS in plans, without which text would be compared
     """
     paths = Paths(corpus)
     found = [ROOT]
@@ -147,7 +147,7 @@ def _variants(
     exact: bool,
     by_tokens: bool = False,
 ) -> Variants:
-    """Variants from {ids: (weight, count)}; `exact`: tokens were compared, not text."""
+    """Make variants from {ids: (weight, count)}; `exact`: tokens were compared, not text."""
     ordered = sorted(found.items())
     grams = tuple(Gram(np.array(ids, dtype=np.int64), _shown_tokens(ids, tokenizer)) for ids, _ in ordered)
     shown = show_text(text) + (" MATCH TOKENS" if by_tokens else "" if exact else " MATCH TEXT")
@@ -170,7 +170,7 @@ def _shown_tokens(ids: tuple[int, ...], tokenizer: Tokenizer) -> str:
 
 
 class WordList:
-    """A vocabulary as one string of bytes, a line a word, for regular expressions."""
+    """A vocabulary as one string of bytes, a line per word, for regular expressions."""
 
     def __init__(self, flat: NDArray[np.uint8], offsets: IntArray) -> None:
         self.n_words = len(offsets) - 1
@@ -179,7 +179,7 @@ class WordList:
         self._ends = np.flatnonzero(content == ord("\n"))
 
     def matching(self, expression: bytes) -> IntArray:
-        """The ids of the words that match an expression, which must not match line ends: ascending."""
+        """Return the ids of the words that match an expression, which must not match line ends: ascending."""
         compiled = re.compile(expression, re.MULTILINE)
         places: list[int] = []
         start = 0
@@ -197,11 +197,11 @@ _WORD_LISTS: WeakKeyDictionary[Tokenizer, WordList] = WeakKeyDictionary()
 
 
 def word_list(tokenizer: Tokenizer) -> WordList:
-    """The tokenizer's words. Cost: a pass over the vocabulary, again when it has grown."""
+    """Return the tokenizer's words. Cost: a pass over the vocabulary whenever it has grown."""
     found = _WORD_LISTS.get(tokenizer)
     if found is None or found.n_words != tokenizer.n_vocabulary:
         pieces = tokenizer.spellings
-        if pieces is None:  # of a text that was changed before it was cut
+        if pieces is None:  # the tokenizer changes texts
             texts = [text.encode() for text in tokenizer.all_texts()]
             offsets = np.cumsum([0, *map(len, texts)])
             pieces = np.frombuffer(b"".join(texts), dtype=np.uint8), offsets
@@ -210,7 +210,7 @@ def word_list(tokenizer: Tokenizer) -> WordList:
 
 
 def byte_expression(text: str, ignore_case: bool) -> bytes:
-    """A regular expression over bytes that matches the text's UTF-8, in any case or as it stands."""
+    """Return a regular expression over bytes for the text's UTF-8, in any case or exactly."""
     if not ignore_case:
         return re.escape(text.encode())
     pieces = []
@@ -220,25 +220,25 @@ def byte_expression(text: str, ignore_case: bool) -> bytes:
     return b"".join(pieces)
 
 
-# ---- Token sequences that are followed for as long as they occur in a corpus.
+# ---- token sequences that are extended as long as they occur in a corpus
 
 
-# Below so many tokens that may follow, each is counted; above, all that do follow are listed.
+# Up to this many possible next tokens, each is counted; with more, all tokens that follow are listed.
 COUNTED_TOKENS = 256
 
-# N-grams that are counted in one call.
+# Number of n-grams that are counted in one call.
 COUNTED_AT_ONCE = 1 << 14
 
-# Tokens at a sequence's end that are counted as it grows. The whole is counted when its length doubled and
-# when it is complete: so the work grows with the length, not with its square.
+# Number of last tokens of a sequence that are counted as it grows. The whole is counted when its length has
+# doubled and when it is complete, so that the work grows with the length, not with its square.
 WINDOW = 32
 
-# Sequences that are followed at the same time.
+# Limit of sequences that are extended at the same time.
 MAX_PATHS = 1 << 20
 
 
 class Path(NamedTuple):
-    """A sequence: its node in the tree of all, its last tokens, and how often these occur."""
+    """A sequence: its node in the tree of all, its last tokens, and the number of occurrences of these."""
 
     node: int
     window: tuple[int, ...]
@@ -249,7 +249,7 @@ ROOT = Path(-1, (), 0)
 
 
 class Paths:
-    """The tree of the sequences that are followed in a corpus."""
+    """The tree of the sequences that are extended in a corpus."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._index = corpus.index
@@ -257,9 +257,9 @@ class Paths:
         self._parents: list[int] = []
 
     def following(self, paths: Sequence[Path], tokens: IntArray) -> Iterator[tuple[int, Path]]:
-        """What follows paths of one length, out of some tokens, which ascend after a path that is not ROOT.
+        """Yield extensions of paths of one length by given tokens, which ascend unless the path is ROOT.
 
-        The last WINDOW tokens of what comes out do occur.
+        The last WINDOW tokens of a result occur in the corpus.
         """
         interrupts.check()
         if not len(tokens) or not paths:
@@ -284,7 +284,10 @@ class Paths:
                 yield token, self._longer(path, token, int(counts[place]))
 
     def occurring(self, paths: Sequence[Path], length: int) -> list[Path]:
-        """Those of some paths of this length that may go on: where it has doubled, those that occur."""
+        """Return the paths that may be extended; if the length has doubled, only those that occur.
+
+        Raises ResourceError if there are more than MAX_PATHS.
+        """
         if len(paths) > MAX_PATHS:
             raise ResourceError(
                 f"more than {MAX_PATHS:,} sequences of tokens may begin the text; give a shorter one",
@@ -296,14 +299,14 @@ class Paths:
         return [path for path in paths if self.count(path)]
 
     def count(self, path: Path) -> int:
-        """How often the whole sequence occurs."""
+        """Return the number of occurrences of the whole sequence."""
         if len(path.window) < WINDOW:
             return path.n
         interrupts.check()
         return int(self._index.count(self.ids(path)))
 
     def ids(self, path: Path) -> IntArray:
-        """The sequence."""
+        """Return the tokens of the sequence."""
         if len(path.window) < WINDOW:
             return np.array(path.window, dtype=np.int64)
         found = []
@@ -314,7 +317,7 @@ class Paths:
         return np.array(found[::-1], dtype=np.int64)
 
     def _listed(self, path: Path, tokens: IntArray) -> Iterator[tuple[int, Path]]:
-        """The same for one path and many tokens, from all that follow its end."""
+        """Yield extensions of one path by many tokens, out of all that follow its end."""
         following, n_following, *_ = self._index.dist(list(path.window[1 - WINDOW :]), False, 0)
         chosen = np.flatnonzero(np.isin(following, tokens) & (n_following > 0))
         for token, count in zip(following[chosen].tolist(), n_following[chosen].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Matching text: the n-grams, or the stored texts, that MATCH TEXT and IGNORE CASE stand for in a corpus."""
+"""N-grams or stored texts that match a text under MATCH TEXT and IGNORE CASE."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ngramdb.patterns.nodes import Simple, StoredText
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer
 
-# The letter iota, whose other case is a mark: the only one of Unicode (15.1).
+# The letter iota and its other cases, one of which is a combining mark: the only such letter (Unicode 15.1).
 IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")
 _IOTA = re.compile("[\u03b9\u0399\u1fbe\u0345]")
 
-# A single word, save for the marks after it.
+# An example of a character that is a word on its own, apart from marks after it.
 IDEOGRAPH = "\u5b57"
 
-# Conditions on more words than this cost more than reading the texts that they spare.
+# Conditions on more words than this cost more than reading the texts that they exclude.
 MAX_NEEDED_WORDS = 2000
 
-# Of a longer word a part is looked for in the vocabulary, where regular expressions take time for each of its
-# characters at every place.
+# Longest part of a word that is searched for in the vocabulary: a regular expression takes time for each of
+# its characters at every position.
 MAX_NEEDED_CHARACTERS = 32
 
-# Words within a text that are looked up in the vocabulary, the longest: each is a pass over it.
+# Number of inner words that are looked up in the vocabulary, the longest first: each takes a pass over it.
 MAX_NEEDED_PIECES = 32
 
 
 def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simple:
-    """A text under MATCH TEXT, IGNORE CASE or both."""
+    """Match a text under MATCH TEXT, IGNORE CASE or both."""
     tokenizer = corpus.tokenizer
     if not takes_text(tokenizer):
         _refuse(corpus)
@@ -46,12 +46,12 @@ def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simp
         _refuse_without_texts(corpus)
     if (as_text and are_words) or (tokenizer.has_places and not are_words and not is_spelled):
         return _stored(text, ignore_case, corpus)
-    # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
+    # Sequences of tokens are extended while they occur: with negative counts, some would not be found.
     corpus.check_difference()
     if tokenizer.kind in ("bytes", "chars") and not ignore_case:
         return string_to_ids.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
     if is_spelled:
-        # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
+        # Under subword tokenizers, letters of another case are in other tokens, so text is matched.
         return string_to_ids.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
         any_case = cache(partial(_character_in_any_case, tokenizer=tokenizer))
@@ -60,14 +60,14 @@ def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simp
 
 
 def in_any_case(text: str, corpus: Corpus) -> Simple:
-    """Match a text under IGNORE CASE, by its tokens if these are characters or words, else by its letters."""
+    """Match a text under IGNORE CASE: by tokens if these are characters or words, else by letters."""
     return matched(text, False, True, corpus)
 
 
 def tokens_in_any_case(text: str, corpus: Corpus) -> Simple:
     """Match the tokens of a text, each in any case: under MATCH TOKENS, or if tokens are words."""
     tokenizer = corpus.tokenizer
-    if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are what is compared anyway
+    if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are compared anyway
         return in_any_case(text, corpus)
     corpus.check_difference()
 
@@ -93,15 +93,15 @@ def _valid(text: str) -> str:
 
 def _refuse(corpus: Corpus) -> NoReturn:
     raise InvalidArgument(
-        "MATCH TEXT and IGNORE CASE need a tokenizer whose tokens spell the text, or that says where they "
-        f"stand in it; that of {corpus.entry.name} does neither"
+        "MATCH TEXT and IGNORE CASE need tokens that spell the text, or whose positions in it are known; the "
+        f"tokenizer of {corpus.entry.name} has neither"
     )
 
 
 def _refuse_without_texts(corpus: Corpus) -> NoReturn:
     raise InvalidArgument(
-        f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has token ids "
-        "alone, which do not spell them; ask for the n-gram as it stands"
+        f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has only token "
+        "ids, which do not spell them; query the n-gram without MATCH TEXT and IGNORE CASE"
     )
 
 
@@ -118,19 +118,22 @@ def _words_in_any_case(text: str, corpus: Corpus) -> Simple:
 
 def _stored(text: str, ignore_case: bool, corpus: Corpus) -> StoredText:
     shown = show_text(_valid(text)) + " MATCH TEXT" + (" IGNORE CASE" if ignore_case else "")
-    # Where words are not the text's own characters, what a document needs cannot be told from the string.
+    # If words are not the text's own characters, the string does not determine the words of a document.
     is_plain = corpus.tokenizer.kind == "words" and not JOINERS.intersection(text)
     needs = tuple(_needs(text, ignore_case, corpus)) if is_plain else ()
     return StoredText(shown, text, ignore_case, needs)
 
 
 def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...]]:
-    """What words a document must have to contain the text: its first and last ones may be parts of words."""
+    """Return clauses of words, one of each of which a document must have to contain the text.
+
+    The first and last word of the text may be parts of longer ones.
+    """
     words = string_to_ids.word_list(corpus.tokenizer)
     pieces = _pieces(text, ignore_case, corpus.tokenizer)
 
     def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
-        if len(piece) > MAX_NEEDED_CHARACTERS:  # a part of it will do
+        if len(piece) > MAX_NEEDED_CHARACTERS:  # a part of it is enough
             if before or not behind:
                 piece, behind = piece[:MAX_NEEDED_CHARACTERS], b""
             else:
@@ -159,15 +162,15 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...
 
 
 def _pieces(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | None:
-    """The words of a text inside any other, whose first and last are perhaps parts of longer ones.
+    """Return the words of a text within a longer one; the first and last may be parts of longer words.
 
-    A mark goes with the ideograph before it, and the word ends there: which word the marks at the beginning
-    belong to, and whether it ends, depends on the document. None where case decides what is a mark.
+    A mark belongs to the ideograph before it and ends that word: the word of marks at the beginning, and
+    whether it ends there, depend on the document. Returns None if it depends on case what is a mark.
     """
     begin = 0
     while begin < len(text) and _may_be_mark(text[begin], ignore_case, tokenizer):
         begin += 1
-    if begin == len(text):  # marks alone are a part of one word
+    if begin == len(text):  # marks alone are part of one word
         return [text]
     inner = text[begin:]
     if ignore_case and IOTAS.intersection(inner):
@@ -178,7 +181,7 @@ def _pieces(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | N
 
 
 def _may_be_mark(character: str, ignore_case: bool, tokenizer: Tokenizer) -> bool:
-    """Whether the character goes with an ideograph before it, in some case."""
+    """Return True if the character, in some case, belongs to an ideograph before it."""
     if ignore_case and character in IOTAS:
         return True
     return not character.isascii() and tokenizer.split(IDEOGRAPH + character) == [IDEOGRAPH + character]

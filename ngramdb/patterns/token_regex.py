@@ -1,7 +1,7 @@
-"""Patterns over tokens as regular expressions whose letters are sets of token ids.
+"""Regular expressions over tokens, whose letters are sets of token ids, and how to run them.
 
-Here is decided how one is run: as a list of n-grams, or as a program that is tried at the places where it can
-begin, which the rarest part that the index can look up gives.
+A pattern is run as a list of n-grams, or as a program at the positions at which a match can begin: those of
+the rarest part that the index can look up.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from itertools import islice, pairwise, product
 
 import numpy as np
 
+from ngramdb.patterns.nodes import Anchor
 from ngramdb.source import IntArray, WordList
 
-# Steps of a program: more come of repetitions of repetitions only.
+# Limit of steps of a program: only nested repetitions need more.
 MAX_STEPS = 20_000
 
-# N-grams that a part is spelled out into, so that the index can look them up, and tokens of all of them.
+# Limits of the n-grams that a part is expanded into for the index, and of their tokens together.
 MAX_GRAMS = 4096
 MAX_GRAM_TOKENS = 1 << 16
 
-# Sequences of tokens of words that are looked up: a search each.
+# Limit of sequences of tokens of words that are looked up: one search each.
 MAX_SEQUENCES = 1 << 18
 
 Key = tuple[int, ...]
@@ -30,23 +31,23 @@ Key = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """One token: any of these, ascending; None is any at all."""
+    """One token out of `ids`, ascending; None is any token."""
 
     ids: IntArray | None
 
 
 @dataclass(frozen=True)
 class Edge:
-    """The place where a sentence begins, or ends."""
+    """The beginning of a sentence, or its end."""
 
     ends: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words of the text that follow each other, one of each list: the tokens that they stand in.
+    """Consecutive words of the text, one of each list, and the tokens that contain them.
 
-    `flat` and `offsets` are the sequences of tokens in which the first word may stand.
+    `flat` and `offsets` are the sequences of tokens that can contain the first word.
     """
 
     lists: tuple[WordList, ...]
@@ -55,7 +56,7 @@ class Words:
 
     @property
     def n_sequences(self) -> int:
-        """How many sequences."""
+        """The number of sequences."""
         return len(self.offsets) - 1
 
 
@@ -68,14 +69,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several parts, the first one that goes on to a match."""
+    """One of several parts, the first one that leads to a match."""
 
     parts: tuple[Shape, ...]
 
 
 @dataclass(frozen=True)
 class Times:
-    """A part several times, `high` None any number: as often as possible, or as seldom."""
+    """A part, repeated as often as possible, or as rarely as possible; without a limit if `high` is None."""
 
     part: Shape
     low: int
@@ -86,18 +87,8 @@ class Times:
 Shape = OneOf | Edge | Words | Series | Choice | Times
 
 
-@dataclass(frozen=True)
-class Anchor:
-    """N-grams one of which every match has, and how many tokens of the match stand before it."""
-
-    flat: IntArray
-    offsets: IntArray
-    least_before: int
-    most_before: int
-
-
 def series(parts: Sequence[Shape]) -> Shape:
-    """Parts one after the other, without series within series."""
+    """Return parts one after the other, without nested series."""
     flat: list[Shape] = []
     for part in parts:
         flat += part.parts if isinstance(part, Series) else (part,)
@@ -105,7 +96,7 @@ def series(parts: Sequence[Shape]) -> Shape:
 
 
 def choice(parts: Sequence[Shape]) -> Shape:
-    """One of the parts; single tokens are one set."""
+    """Return one of the parts; single tokens become one set."""
     sets = [part.ids for part in parts if isinstance(part, OneOf) and part.ids is not None]
     if len(sets) == len(parts):
         return OneOf(np.unique(np.concatenate(sets)).astype(np.int64))
@@ -113,7 +104,7 @@ def choice(parts: Sequence[Shape]) -> Shape:
 
 
 def widths(shape: Shape) -> tuple[int, float]:
-    """The fewest and the most tokens that a match takes up."""
+    """Return the fewest and the most tokens of a match."""
     if isinstance(shape, OneOf):
         return 1, 1
     if isinstance(shape, Edge):
@@ -133,7 +124,7 @@ def widths(shape: Shape) -> tuple[int, float]:
 
 
 def size(shape: Shape) -> int:
-    """About how many steps its program has."""
+    """Return the approximate number of steps of its program."""
     if isinstance(shape, (OneOf, Edge, Words)):
         return 1
     if isinstance(shape, Times):
@@ -143,7 +134,7 @@ def size(shape: Shape) -> int:
 
 
 def can_occur(shape: Shape) -> bool:
-    """Whether all parts that a match needs have tokens."""
+    """Return True if all parts that a match needs have tokens."""
     if isinstance(shape, OneOf):
         return shape.ids is None or len(shape.ids) > 0
     if isinstance(shape, Edge):
@@ -159,17 +150,17 @@ def can_occur(shape: Shape) -> bool:
 
 
 def has_edges(shape: Shape) -> bool:
-    """Whether it asks where sentences begin or end."""
+    """Return True if it depends on where sentences begin or end."""
     return _has(shape, Edge)
 
 
 def has_words(shape: Shape) -> bool:
-    """Whether it asks for words of the text."""
+    """Return True if it has words of the text."""
     return _has(shape, Words)
 
 
 def needed(shape: Shape) -> list[IntArray]:
-    """Sets of tokens, ascending, of each of which every match has one."""
+    """Return sets of tokens, ascending, each of which has a token of every match."""
     if isinstance(shape, OneOf):
         return [] if shape.ids is None else [shape.ids]
     if isinstance(shape, Times):
@@ -191,9 +182,9 @@ def _has(shape: Shape, kind: type) -> bool:
 
 
 def grams(shape: Shape) -> list[Key] | None:
-    """All n-grams that match, wherever sentences begin and end, where they are few; else None.
+    """Return all n-grams that match, wherever sentences begin and end, or None if there are too many.
 
-    Where words of the text are asked for, those that may match.
+    With words of the text, those that may match.
     """
     found: list[Key] | None
     if isinstance(shape, Words):
@@ -249,9 +240,9 @@ def _repeated(shape: Times) -> list[Key] | None:
 
 
 def listed(shape: Shape, most: int) -> list[Key] | None:
-    """The n-grams that match, where they are at most so many and none begins as another one does.
+    """Return the n-grams that match if there are at most `most` and none is a prefix of another, else None.
 
-    Then every occurrence of one of them is a match, and there is one at each place.
+    Then every occurrence of one of them is a match, and there is one match per position.
     """
     found = None if has_edges(shape) or has_words(shape) else grams(shape)
     if found is None or len(found) > most:
@@ -265,9 +256,9 @@ def listed(shape: Shape, most: int) -> list[Key] | None:
 
 
 def anchors(shape: Shape, least: int = 0, most: float = 0) -> Iterator[Anchor]:
-    """What every match has, and how far after its beginning: as far as the index can look it up.
+    """Yield n-grams that every match has and the index can look up, with their distance from its beginning.
 
-    `least` and `most` are how many tokens of the match stand before the shape.
+    `least` and `most` are the numbers of tokens of the match before the shape.
     """
     parts = shape.parts if isinstance(shape, Series) else (shape,)
     for i, part in enumerate(parts):
@@ -294,7 +285,7 @@ def anchors(shape: Shape, least: int = 0, most: float = 0) -> Iterator[Anchor]:
 
 
 def _of_each(shape: Choice, least: int, most: float) -> Iterator[Anchor]:
-    """One for all alternatives together, where each has one."""
+    """Yield one for all alternatives together, if each has one."""
     first = [list(islice(anchors(part, least, most), 1)) for part in shape.parts]
     if all(first):
         found = [anchor for some in first for anchor in some]
@@ -315,7 +306,7 @@ def _anchor(run: Sequence[Key], least: int, most: float) -> Anchor:
 
 # ---- as a program -----------------------------------------------------------------------------------------
 
-# The codes of steps, as `token_patterns.hpp` has them; a test compares them.
+# The codes of steps, as in `token_patterns.hpp`; a test compares them.
 ANY, ONE, SET, SPLIT, JUMP, DONE, BEGIN, END, WORD = range(9)
 CODES = {
     **{"ANY": ANY, "ONE": ONE, "SET": SET, "SPLIT": SPLIT, "JUMP": JUMP, "DONE": DONE},
@@ -340,12 +331,12 @@ class Program:
 
     @property
     def steps(self) -> IntArray:
-        """(n, 3) int64: a code, and two arguments."""
+        """(n, 3) int64: a code and two arguments per step."""
         return np.array(self._steps, dtype=np.int64)
 
     @property
     def n_set_bytes(self) -> int:
-        """The size of `bits`."""
+        """The size of `bits` in bytes."""
         return len(self.sets) * self._row_bytes
 
     @property
@@ -354,7 +345,7 @@ class Program:
 
     @property
     def bits(self) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-        """(n_sets, n_bytes) uint8: for each set a bit for each token id, up to the largest."""
+        """(n_sets, n_bytes) uint8: one bit per token id, up to the largest, for each set."""
         bits = np.zeros((len(self.sets), self._row_bytes), dtype=np.uint8)
         for row, ids in zip(bits, self.sets, strict=True):
             np.bitwise_or.at(row, ids // 8, (1 << (ids % 8)).astype(np.uint8))
@@ -415,7 +406,7 @@ class Program:
             self._split(split, shape.greedy)
 
     def _split(self, at: int, greedy: bool) -> None:
-        """Into the part, which begins after the split, or past what has been emitted."""
+        """Split into the part, which begins after the split, and the steps after it."""
         inside, past = at + 1, len(self._steps)
         self._steps[at] = (SPLIT, inside, past) if greedy else (SPLIT, past, inside)
 

@@ -1,10 +1,8 @@
-"""From a syntax tree to a plan: names are bound, rules rewrite, exact counts choose.
+"""From a syntax tree to a plan: names are bound, rules rewrite it, exact counts decide.
 
-`binding/` turns the parts of a statement and its parameters into a logical plan; `questions.binder` calls it.
-The nodes are in `plan/`; each prints itself. `rules/` rewrite them, one per file.
-`choices` fixes the order and the method of document conditions from exact counts: the same functions for
-EXPLAIN (`physical/`) and the executor. `matching` finds the token sequences of a text, `shapes`
-are patterns over tokens, `options` those in parentheses, `templates` conditions planned before their values,
-`cautions` notes on phrases. `source` is what is asked of a corpus. Nothing here runs a plan; the executor
-does, and it knows of this package `plan`, `source` and `choices`.
+`binding/` binds the parts of statements, with the values of their `parameters` and `options`, to nodes of
+`plan/`, each of which prints itself; `questions.binder` calls it. `rules/` rewrite the nodes. `choices`
+decides the order and the method of document conditions by exact counts: EXPLAIN (`physical/`) and the
+executor call the same functions. `cautions` has notes on phrases. Nothing here runs a plan; the executor
+does, and imports only `plan` and `choices` of this package.
 """

@@ -1,4 +1,4 @@
-"""Names: the nearest one to a misspelt one, lists of them, and the corpus that is meant without one."""
+"""Names: the nearest to a misspelt one, lists of them, and the default corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ngramdb.source import Corpus
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name in `known` most like `name` (whatever its letters' case), or None when nothing is near."""
+    """Return the name in `known` most like `name`, ignoring case, or None if no name is near."""
     import difflib
 
     by_folded = {candidate.casefold(): candidate for candidate in known}
@@ -20,39 +20,38 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def listing(names: Iterable[str], limit: int = 10) -> str:
-    """Names as a sentence lists them, long lists cut."""
+    """Join names as a sentence lists them; cut long lists."""
     every = sorted(names)
     shown = ", ".join(every[:limit])
     return f"{shown}, … ({len(every)} in all)" if len(every) > limit else shown
 
 
 def default_corpus(current: str | None, names: Sequence[str]) -> str:
-    """The corpus that is asked without FROM: the current one (USE), else the only one of `names`.
+    """Return the corpus of a query without FROM: the current one (USE), else the only one of `names`.
 
     Raises
     ------
     BindError
-        There is none, or it is not clear which one is meant; or the current one is gone: no other one was
-        meant then.
+        No corpus exists; several exist and none is current; or the current one no longer exists.
     """
     if current is not None and current in names:
         return current
     if not names:
-        raise BindError("there is no corpus yet: CREATE CORPUS name makes one")
+        raise BindError("no corpus exists yet: create one with CREATE CORPUS name")
     if current is not None:
         raise BindError(
-            f"the current corpus, {current!r}, is no longer there. Say FROM name, or USE name once; known: "
+            f"the current corpus, {current!r}, no longer exists. Write FROM name, or USE name once; known: "
             f"{listing(names)}"
         )
     if len(names) == 1:
         return names[0]
-    raise BindError(f"which corpus? Say FROM name, or USE name once; known: {listing(names)}")
+    raise BindError(f"which corpus? Write FROM name, or USE name once; known: {listing(names)}")
 
 
-# ---- Values of a field that are nearly the one that a statement compares the field with.
+# ---- values of a field that are similar to the one that a statement compares it with
 
 
-# Values of a segment that are compared one by one, and distinct ones that are searched for similar spelling.
+# Limits of the values of a segment that are compared one by one, and of those searched for similar spelling.
 MAX_VALUES = 1 << 17
 MAX_SIMILAR = 1000
 
@@ -60,8 +59,8 @@ MAX_SIMILAR = 1000
 def near_value(corpus: Corpus, path: str, text: str) -> str | None:
     """Return the value of a field that is most like `text`, or None if the field has `text` itself.
 
-    A value is near if it differs in case or in blanks around it, or, of values that documents share, if it is
-    spelled much the same.
+    A value is near if it differs in case or in surrounding blanks. A value that documents share is also near
+    if its spelling is similar.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The options that statements take in parentheses: names, types and ranges, one table per statement."""
+"""The options of statements in parentheses: names, types and ranges, one table per statement."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ngramdb.formats import ID_TYPES, READ, WRITTEN
 from ngramdb.registries import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
 from ngramdb.types import plain
 
-# Below this a segment holds so little that a load makes thousands of files.
+# With smaller segments, a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
-# White space as it is written where it cannot be typed.
+# Escapes for white space that cannot be typed.
 ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t"}
 # A segment's positions are unsigned 32-bit numbers.
 MAX_SEGMENT_TOKENS = 2**32 - 1
@@ -31,12 +31,12 @@ class OptionType(NamedTuple):
     escaped: bool = False
 
     def check(self, name: str, value: Any) -> Any:
-        """The value as the option means it.
+        """Return the value as the option uses it.
 
         Raises
         ------
         InvalidArgument
-            Of another type, none of the choices, or out of range; the message names the option.
+            Wrong type, not one of the choices, or out of range; the message names the option.
         """
         value = plain(value)
         if self.kind is int:
@@ -76,52 +76,52 @@ CORPUS_OPTIONS: dict[str, OptionType] = {
     "sentence_separator": OptionType(
         str, "the token that ends a sentence and begins the next one, for language models", escaped=True
     ),
-    "sentences": OptionType(bool, "whether to keep where the sentences of texts begin; TRUE when not given"),
+    "sentences": OptionType(bool, "whether to store where the sentences of texts begin; TRUE if not given"),
 }
 
 ATTACH_OPTIONS: dict[str, OptionType] = {
     "type": OptionType(str, "the program whose index it is", choices=ATTACHED),
     "tokenizer": OptionType(
-        str, "the tokenizer.json that the index was made with; 'tokens' (ids) when not given"
+        str, "the tokenizer.json that the index was made with; 'tokens' (ids) if not given"
     ),
     "dtype": OptionType(
-        str, "the type of its tokens; by the sizes of its files when not given", choices=tuple(DTYPE_BYTES)
+        str, "the type of its tokens; derived from its files' sizes if not given", choices=tuple(DTYPE_BYTES)
     ),
     "version": OptionType(
         int,
-        "infini-gram: the version of the index; 5 says that documents stand in reverse; by the names of its "
-        "files (4 or 6) when not given",
+        "infini-gram: the version of the index; 5 means that documents are stored in reverse; derived from "
+        "the names of its files (4 or 6) if not given",
         least=min(INFINI_GRAM_VERSIONS),
         most=max(INFINI_GRAM_VERSIONS),
     ),
-    "index": OptionType(str, "tokengrams: the file of pointers; that of tokens with .idx when not given"),
-    "separator": OptionType(int, "tokengrams: the token that ends a document; one document when not given"),
+    "index": OptionType(str, "tokengrams: the file of pointers; the file of tokens with .idx if not given"),
+    "separator": OptionType(int, "tokengrams: the token that ends a document; one document if not given"),
 }
 
 EXPORT_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(str, "how the file is written; by its name when not given", choices=WRITTEN),
+    "format": OptionType(str, "the format of the file; derived from its name if not given", choices=WRITTEN),
 }
 
 LOAD_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(str, "how the files are read", choices=READ),
-    "text": OptionType(str, "the field (of a table the column) that holds a document's text"),
-    "ids": OptionType(str, "the field (of a table the column) that holds a document's token ids"),
-    "metadata": OptionType(tuple, "the fields to keep as metadata; all when not given"),
+    "format": OptionType(str, "the format of the files", choices=READ),
+    "text": OptionType(str, "the field (column of a table) that holds a document's text"),
+    "ids": OptionType(str, "the field (column of a table) that holds a document's token ids"),
+    "metadata": OptionType(tuple, "the fields to keep as metadata; all if not given"),
     "limit": OptionType(int, "most documents to read"),
     "separator": OptionType(
-        str, "the line between two documents of a text file; a file a document when not given"
+        str, "the line between two documents of a text file; one document per file if not given"
     ),
-    "dtype": OptionType(str, "the type of ids in files of token ids that do not say it", choices=ID_TYPES),
+    "dtype": OptionType(str, "the type of ids in files of token ids without a type", choices=ID_TYPES),
     "quotes": OptionType(
-        bool, "whether fields of CSV and TSV may stand in double quotes, or these are characters like others"
+        bool, "whether fields of CSV and TSV may be in double quotes; if not, these are literal characters"
     ),
-    "max_document_bytes": OptionType(int, "largest document that is read", least=1),
+    "max_document_bytes": OptionType(int, "size of the largest document that is accepted", least=1),
     "commit_every": OptionType(
-        int, "documents after which a commit is made; one for all when not given", least=1
+        int, "number of documents per commit; one commit for all if not given", least=1
     ),
-    "resume": OptionType(bool, "whether to go on where a load of the same files has stopped"),
+    "resume": OptionType(bool, "whether to continue a load of the same files where it stopped"),
     "key": OptionType(str, "the metadata field that identifies a document: strings or integers"),
     "on_conflict": OptionType(
-        str, "what to do with a document whose key occurred before; error when not given", choices=ON_CONFLICT
+        str, "what to do with a document whose key occurred before; error if not given", choices=ON_CONFLICT
     ),
 }

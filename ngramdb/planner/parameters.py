@@ -1,4 +1,4 @@
-"""Values for a statement's placeholders: `?` by position, `:name` by name; none missing, none left over."""
+"""Values of a statement's placeholders: `?` by position, `:name` by name; none missing, none left over."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ParameterValues = Sequence[Any] | Mapping[str, Any] | None
 
 
 def placeholders(node: object) -> Iterator[ast.Parameter]:
-    """Every placeholder of a syntax tree, in the order of its fields."""
+    """Yield every placeholder of a syntax tree, in the order of its fields."""
     if isinstance(node, ast.Parameter):
         yield node
     elif isinstance(node, tuple):
@@ -30,7 +30,7 @@ def placeholders(node: object) -> Iterator[ast.Parameter]:
 
 
 class Placeholders:
-    """The placeholders of a text, found once: texts are run again and again with other values."""
+    """The placeholders of a text, found once, since texts are run repeatedly with other values."""
 
     def __init__(self, trees: Sequence[ast.Node]) -> None:
         found = [p for tree in trees for p in placeholders(tree)]
@@ -44,7 +44,7 @@ _ENDS_OF_PARTS = frozenset('"/*)]?')
 
 
 class Parameters:
-    """The values given with statements, or with a condition, whose trees or placeholders are given.
+    """The values of the placeholders of statements or of a condition, given as trees or as placeholders.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class Parameters:
         wanted = trees if isinstance(trees, Placeholders) else Placeholders(trees)
         if wanted.positions and wanted.names:
             raise self._error("use either ? or :name in one text, not both", wanted.names[0])
-        # Lists and tuples first: to ask whether something is a Mapping takes longer.
+        # Lists and tuples first: testing for a Mapping takes longer.
         if type(values) is list or type(values) is tuple or not isinstance(values, Mapping):
             self._check_positions(values, wanted)
         else:
@@ -84,9 +84,7 @@ class Parameters:
             if key not in known:
                 hint = nearest(str(key), known)
                 suffix = f"; did you mean :{hint}?" if hint else ""
-                raise PlanError(
-                    f"a value was given for :{key}, which does not stand in the statement{suffix}"
-                )
+                raise PlanError(f"a value was given for :{key}, which is not in the statement{suffix}")
 
     def _check_positions(self, values: Any, wanted: Placeholders) -> None:
         names, n_wanted = wanted.names, wanted.n_wanted
@@ -121,25 +119,25 @@ class Parameters:
         )
 
     def told(self, text: str, node: ast.Node, match: str = DEFAULT_MATCH) -> str:
-        """The text of a statement or condition, and the values of its placeholders, for audit records.
+        """Return the text of a statement or condition with the values of its placeholders, for audit records.
 
-        So is the setting `match`, where n-grams mean something else by it.
+        The setting `match` is included unless it is the default.
         """
         values = [] if match == DEFAULT_MATCH else [f"SET match = '{match}'"]
         for parameter in placeholders(node):
             value = self.value(parameter)
-            # All of an array: its own form leaves out what is in the middle.
+            # All of an array: its own form omits values in the middle.
             shown = value.tolist() if isinstance(value, np.ndarray) else value
             values.append(f"{self.describe(parameter)}: {shown!r}")
         return f"{text} -- {', '.join(values)}" if values else text
 
     def value(self, parameter: ast.Parameter) -> Any:
-        """The value of a placeholder, numpy scalars as plain Python ones."""
+        """Return the value of a placeholder, numpy scalars as plain Python ones."""
         values: Any = self._values
         value = values[str(parameter.name) if parameter.index is None else parameter.index]
         return value.item() if isinstance(value, np.generic) else value
 
     @staticmethod
     def describe(parameter: ast.Parameter) -> str:
-        """The placeholder as messages name it."""
+        """Return the name of a placeholder for messages."""
         return f":{parameter.name}" if parameter.index is None else f"parameter {parameter.index + 1}"

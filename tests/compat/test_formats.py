@@ -179,7 +179,9 @@ def test_compaction_finds_sentences_that_were_not_kept(folder: Path, database: P
     assert questions
     with ngramdb.connect(database) as db:
         if folder not in FOLDERS_OF_SENTENCES:
-            with pytest.raises(ngramdb.errors.PlanError, match="words does not know its sentences: COMPACT"):
+            with pytest.raises(
+                ngramdb.errors.PlanError, match="the sentences of words are not known: COMPACT"
+            ):
                 db.execute("COUNT <s> * FROM words")
         db.execute("COMPACT")
         assert not differences(db, questions)

@@ -1,9 +1,9 @@
 """Binding conditions on documents.
 
-What SQL calls unknown (a comparison with NULL, or of a missing field) is neither true nor
-false, and NOT of it is unknown, too. Negations are therefore carried down to the comparisons, which know what
-they are false of; above them every condition is true or not. N-grams are never unknown, so that NOT of
-them stays what it is: the other documents.
+A comparison with NULL or of a missing field is unknown in SQL: neither true nor false, and NOT of it is
+unknown, too. Negations are therefore pushed down to the comparisons, which can tell false from unknown; above
+them every condition is true or false. Conditions on n-grams are never unknown, so NOT of them is the
+complement.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from ngramdb.planner.binding.scope import Scope
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus
 
-# What stands for other characters in the template of LIKE.
+# The wildcards of LIKE.
 WILDCARDS = frozenset("%_")
 
-# Characters of a template: of longer ones the library that matches them writes complaints on standard error.
+# Limit of characters of a template: for longer ones, the library that matches them prints to standard error.
 MAX_TEMPLATE = 10_000
 
-# Texts of IN that are looked for among a field's values, for a note on those in another spelling.
+# Number of texts of IN that are compared with a field's values, for a note on other spellings.
 MOST_CHECKED = 20
-# Memory of a value of IN: in lists, and as an entry of a set.
+# Memory per value of IN: in lists, and as an entry of a set.
 BYTES_PER_VALUE = 100
 
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
@@ -60,16 +60,16 @@ _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 def condition(
     scope: Scope, node: ast.Condition | None, corpus: Corpus, unknown: bool = False
 ) -> plan.DocExpr:
-    """A condition on documents as a document expression; no condition means all documents.
+    """Return a condition on documents as a document expression; no condition means all documents.
 
-    With `unknown`, the documents of which it is true or unknown.
+    With `unknown`, it includes documents for which the condition is unknown.
 
     Raises
     ------
     BindError
         A field that no document has.
     PlanError
-        A value that makes no sense where it stands.
+        An invalid value.
     """
     if node is None:
         return plan.AllDocs()
@@ -79,7 +79,7 @@ def condition(
 
 
 def among(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr | None:
-    """The condition of a question that may be asked of some documents only; None where it has none."""
+    """Return the condition of a question about some documents; None without a condition."""
     return None if node is None else condition(scope, node, corpus)
 
 
@@ -119,7 +119,7 @@ def _joined(scope: Scope, node: ast.And | ast.Or, corpus: Corpus, negated: bool)
     scope.doubt_case(node.operands, corpus)
     down = negated and any(map(_may_be_unknown, node.operands))
     operands = tuple(_bound(scope, item, corpus, down) for item in node.operands)
-    # NOT (a AND b) is NOT a OR NOT b, whatever is unknown.
+    # NOT (a AND b) is NOT a OR NOT b, also for unknown operands.
     found = plan.Intersection(operands) if isinstance(node, ast.And) != down else plan.UnionOf(operands)
     return plan.Complement(found) if negated and not down else found
 
@@ -161,7 +161,7 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
     operands = [of_operand(scope, item, corpus, condition, unknown=negated) for item in near]
     if tokens is None:
         operands = list(map(in_one_sentence, operands))
-    if apart:  # the first one's occurrences count that have none of these near them
+    if apart:  # only occurrences of the first one without these near them count
         lonely = replace(node, operands=(near[0], *apart))
         operands[0] = near_to(scope, lonely, corpus, condition, unknown=negated)
     found: plan.DocExpr
@@ -175,14 +175,14 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
 def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
     other = scope.corpus(node.corpus)
     if not _same_kind(corpus.tokenizer, other.tokenizer):
-        what = f"{other.entry.name} has another tokenizer, and so no n-grams in common to look for"
+        what = f"{other.entry.name} has another tokenizer, so there are no common n-grams"
         scope.fail(PlanError, what, node.corpus)
     if _has_all_of(scope, node.corpus, corpus):
         itself = f"every document of {corpus.entry.name} overlaps with itself"
         if scope.removes:
             what = f"{itself}, and DELETE would remove them all; compare with another corpus"
-            scope.fail(PlanError, f"{what}, or say so: doc_id >= 0", node.corpus)
-        scope.doubt(f"{itself}: OVERLAP with the same corpus is 1 of all but very short documents")
+            scope.fail(PlanError, f"{what}, or write doc_id >= 0 if that is intended", node.corpus)
+        scope.doubt(f"{itself}: OVERLAP with the same corpus is 1 for all but very short documents")
     n = scope.number(node.n, "the length of OVERLAP's n-grams", 1)
     share = scope.scalar(node.value)
     assert n is not None
@@ -193,7 +193,7 @@ def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
 
 
 def _has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
-    """Whether a source is the very corpus whose documents are asked for, or a sum with it."""
+    """Return True if a source is the queried corpus itself, or a sum with it."""
     if any(term.sign < 0 for term in source.terms):
         return bool(scope.corpus(source).entry == corpus.entry)
     alone = (replace(source, terms=(term,)) for term in source.terms)
@@ -201,7 +201,7 @@ def _has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
 
 
 def _same_kind(a: Any, b: Any) -> bool:
-    """Whether two tokenizers make the same tokens of a text, whatever ids they give them."""
+    """Return True if two tokenizers split texts into the same tokens, regardless of ids."""
     if a is b or a.kind != b.kind or a.kind not in FILE_TOKENIZERS:
         return bool(a.kind == b.kind)
     return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
@@ -236,9 +236,9 @@ def _field_test(
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
     if scope.removes and negated and isinstance(node, ast.InList) and not any(map(len, values)):
-        # As a rule a list of what to keep that was not filled.
+        # Usually a list of values to keep that was left empty by mistake.
         what = "NOT IN an empty list holds of every document, and DELETE would remove them all"
-        scope.fail(PlanError, f"{what}; doc_id >= 0 says so", node.values[0])
+        scope.fail(PlanError, f"{what}; write doc_id >= 0 if that is intended", node.values[0])
     for listed, value_node in literals:
         for literal, kind in _first_unfit(types, listed):
             shown, advice = plan.show_value(literal), _other_spelling(kind, literal, value_node)
@@ -260,16 +260,16 @@ def _field_test(
 
 
 def _of_star(values: Sequence[Sequence[plan.Scalar | None]]) -> str | None:
-    """Return a note on a star in a template of LIKE that has no wildcard of its own, or None."""
+    """Return a note on `*` in a template of LIKE without wildcards, or None."""
     for text in chain.from_iterable(values):
         if isinstance(text, str) and "*" in text and not WILDCARDS.intersection(text):
             shown, meant = plan.show_value(text), plan.show_value(text.replace("*", "%"))
-            return f"* in LIKE {shown} is a character like any other; LIKE {meant} has any text there"
+            return f"* in LIKE {shown} is a literal character; LIKE {meant} matches any text there"
     return None
 
 
 def _first_unfit(types: set[str], values: Sequence[plan.Scalar | None]) -> Iterator[tuple[plan.Scalar, str]]:
-    """Yield the first value that has another kind than a field's, and that kind, if there is one."""
+    """Yield the first value of another kind than a field's, and the field's kind, if there is one."""
     fit: set[type] = set()
     for some in plan.pieces(values):
         if set(map(type, some)) <= fit:
@@ -283,7 +283,7 @@ def _first_unfit(types: set[str], values: Sequence[plan.Scalar | None]) -> Itera
 
 
 def _other_spelling(kind: str, literal: plan.Scalar | None, place: ast.Node) -> str:
-    """How a literal is written that was meant to be of this kind, or nothing."""
+    """Return advice on a literal that was meant to be of this kind, or an empty string."""
     is_given = isinstance(place, ast.Parameter)
     if kind == "number" and isinstance(literal, str):
         with suppress(ValueError):
@@ -296,7 +296,7 @@ def _other_spelling(kind: str, literal: plan.Scalar | None, place: ast.Node) -> 
 
 
 def _as_ngram(scope: Scope, node: ast.Node) -> str:
-    """What a field is compared with, as an n-gram."""
+    """Return the value that a field is compared with as an n-gram."""
     value: Any = None
     if isinstance(node, ast.Comparison):
         value = scope.scalar(node.value)
@@ -309,15 +309,15 @@ def _as_ngram(scope: Scope, node: ast.Node) -> str:
 
 
 if TYPE_CHECKING:
-    # Values that a field is compared with, and their place. For types only: at run time it would import
-    # modules of plans that a COUNT does not need.
+    # Values that a field is compared with, and their place. For type checkers only: at run time it would
+    # import modules of plans that a COUNT does not need.
     Literals = tuple[Sequence[plan.Scalar | None], ast.Scalar]
 
 
 def _predicate(
     scope: Scope, node: ast.Comparison | ast.Between | ast.InList | ast.Like | ast.IsNull
 ) -> tuple[plan.Predicate, list[Literals]]:
-    """The predicate on the field, and its values."""
+    """Return the predicate on the field, and its values."""
     if isinstance(node, ast.Comparison):
         operator = "=" if node.operator == "!=" else node.operator
         value = _literal(scope, node.value)
@@ -347,7 +347,7 @@ def _predicate(
 
 
 def _listed(scope: Scope, node: ast.InList) -> list[Literals]:
-    """The values of IN: a placeholder stands for one, or for a list, a tuple or an array of them."""
+    """Return the values of IN: a placeholder has one, or a list, a tuple or an array of them."""
     found: list[Literals] = []
     for place in node.values:
         value = scope.scalar(place)
@@ -356,7 +356,7 @@ def _listed(scope: Scope, node: ast.InList) -> list[Literals]:
             items = [value]
         checked: list[plan.Scalar | None] = []
         for some in plan.pieces(items):
-            # Nothing is to be checked of these.
+            # No checks are needed for these.
             is_plain = set(map(type, some)) <= {int, bool}
             checked += some if is_plain else [_checked(scope, item, place) for item in some]
         found.append((checked, place))
@@ -368,11 +368,11 @@ def _literal(scope: Scope, node: ast.Scalar) -> plan.Scalar | None:
 
 
 def _checked(scope: Scope, value: Any, node: ast.Scalar) -> plan.Scalar | None:
-    """A value that a field can be compared with."""
+    """Return a value that a field can be compared with."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and math.isnan(value):
-        return None  # how frames write what is missing, and what loads make of it
+        return None  # data frames have NaN for missing values, and loads read it as NULL
     if value is not None and not isinstance(value, (str, int, float, bool)):
         what = f"a field is compared with a string, a number, TRUE, FALSE or NULL, not {value!r}"
         scope.fail(PlanError, what, node)

@@ -16,22 +16,22 @@ from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.plan.fields import PREFIX, column_of, plain_name
 from ngramdb.source import PARSED_TYPE, Corpus
 
-# What every document has without metadata saying so, and the type of it.
+# Fields of every document besides metadata, with their types.
 DOC_ID = "doc_id"
 OWN_FIELDS = {DOC_ID: "int64", "length": "int64"}
 
-# The documents' text, which DOCS has among its columns.
+# The documents' text, one of the columns of DOCS.
 TEXT = "text"
 
-# Tokens beside an occurrence as other concordancers write them.
+# Names of tokens beside an occurrence in other concordancers.
 _BESIDE = re.compile(r"(?P<side>[lr])(?:eft|ight)?(?P<n>[1-9][0-9]?)?", re.IGNORECASE)
 
-# How types of columns are called where a value doesn't fit.
+# Names of column types in messages.
 TYPE_NAMES = {"int64": "number", "float64": "number", "string": "string", "bool": "boolean"}
 
 
 def field_types(corpus: Corpus) -> dict[str, set[str]]:
-    """The metadata fields of a corpus and the types they have. Cost: the schema of each segment."""
+    """Return the metadata fields of a corpus and their types. Cost: the schema of each segment."""
     found: dict[str, set[str]] = {}
     for segment in corpus.segments:
         for path, type_name in segment.metadata.fields().items():
@@ -46,12 +46,12 @@ def bound_field(
     as_ngram: Callable[[], str] = lambda: '"…"',
     others: tuple[str, ...] = (),
 ) -> tuple[plan.FieldKey, set[str]]:
-    """The field that a name means, and the types of its values (none known: it may have any).
+    """Return the field of a name, and the types of its values (empty if they are not known).
 
-    Where there are no documents, any name is a field of none.
+    In a corpus without documents, any name is accepted.
 
-    `as_ngram` is the n-gram that is sought, should the documents' text be meant; `others` are names that are
-    no fields and could have been meant.
+    `as_ngram` returns the n-gram for the message if the documents' text is meant; `others` are names of other
+    things that could be meant.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def bound_field(
             return plan.FieldKey(name), set()
     if path == TEXT and corpus.tokenizer.kind != "tokens":
         sought = as_ngram() + (" MATCH TEXT" if takes_text(corpus.tokenizer) else "")
-        message = f"text is no metadata field; WHERE {sought} finds documents by their text"
+        message = f"text is not a metadata field; WHERE {sought} finds documents by their text"
         start, stop = scope.place(node)
         raise BindError(message, text=scope.text, start=start, stop=stop)
     if not corpus.n_documents:  # not yet loaded, or all removed and compacted: any field may have been meant
@@ -90,16 +90,16 @@ def bound_field(
 def bound_key(
     scope: Scope, node: ast.GroupKey, corpus: Corpus, others: tuple[str, ...] = ()
 ) -> plan.FieldKey:
-    """A field that rows are grouped or ordered by, or what is computed from it.
+    """Return a field that rows are grouped or ordered by, or a key computed from it.
 
-    `others` are names that are no fields and could have been meant.
+    `others` are names of other things that could be meant.
 
     Raises
     ------
     BindError
         No document has such a field.
     PlanError
-        The field's values are of another kind, or what stands beside occurrences is meant.
+        The field's values are of another kind, or the key is about occurrences.
     """
     if isinstance(node, ast.Divided):
         inner = bound_key(scope, node.what, corpus)
@@ -107,7 +107,7 @@ def bound_key(
             field, types = bound_field(scope, _field_of(node.what), corpus)
             kind = unfit(scalar_types(corpus, field, types), 0)
             if kind is not None:
-                scope.fail(PlanError, f"a number is divided, and {inner.path} is a {kind}", node.what)
+                scope.fail(PlanError, f"only numbers can be divided, and {inner.path} is a {kind}", node.what)
         divisor = _number(scope, node.divisor)
         if divisor <= 0:
             scope.refuse(f"a field is divided by a number above 0, not by {divisor!r}", node.divisor)
@@ -128,7 +128,7 @@ def bound_key(
 def document_keys(
     scope: Scope, nodes: tuple[ast.OrderBy, ...], corpus: Corpus, others: tuple[str, ...] = ()
 ) -> tuple[plan.FieldKey, ...]:
-    """The keys by which documents are ordered; `others` are names that could have been meant."""
+    """Return the keys that documents are ordered by; `others` are names that could be meant."""
     keys = []
     for item in nodes:
         key = bound_key(scope, item.field, corpus, others)
@@ -136,12 +136,12 @@ def document_keys(
             scope.fail(PlanError, "documents are ordered by a value that each has once, not by UNNEST", item)
         keys.append(plan.changed(key, descending=item.descending))
         if key == plan.FieldKey(DOC_ID, own=True):
-            break  # no two documents are equal in it, so what comes after decides nothing
+            break  # no two documents have the same, so later keys have no effect
     return tuple(keys)
 
 
 def bound_date(scope: Scope, node: ast.DatePart, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
-    """The field whose dates a part is taken of, and the types of what it gives."""
+    """Return the field of a date part, and the types of the part."""
     key, types = bound_field(scope, node.field, corpus)
     kind = unfit(scalar_types(corpus, key, types), "")
     if kind is not None:
@@ -168,7 +168,7 @@ def returned_fields(
 ) -> tuple[plan.FieldKey, ...]:
     """Bind the fields of RETURNING: metadata, `doc_id`, `length` and `text`.
 
-    `*` means all of them, in the order of DOCS. With `beside`, rows have their document's id already:
+    `*` means all of them, in the order of DOCS. With `beside`, rows have their document's id already, so that
     `doc_id` is dropped, and `*` means the metadata.
     """
     keys: list[plan.FieldKey] = []
@@ -185,7 +185,7 @@ def returned_fields(
 
 
 def path_of(keys: tuple[str, ...]) -> str:
-    """A field's keys as the path that metadata columns have: a dot or backslash in a key is escaped."""
+    """Return the path of a metadata column; dots and backslashes in keys are escaped."""
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
 
 
@@ -214,10 +214,10 @@ def _unknown(
 
 
 def scalar_types(corpus: Corpus, key: plan.FieldKey, types: set[str]) -> set[str]:
-    """The types of a field's values and of the elements of its lists, whatever columns hold them.
+    """Return the types of a field's values and of the elements of its lists, whatever columns hold them.
 
-    How documents fell into segments must not decide what a field can be compared with. None where there are
-    no such values, or not all are known.
+    The distribution of documents over segments must not decide what a field can be compared with. Empty if
+    there are no such values, or if not all are known.
 
     Cost: columns of JSON are read once.
     """
@@ -234,7 +234,7 @@ def scalar_types(corpus: Corpus, key: plan.FieldKey, types: set[str]) -> set[str
 
 
 def unfit(types: set[str], literal: plan.Scalar) -> str | None:
-    """What values of these `scalar_types` are, where all are of one kind and the literal of another."""
+    """Return the kind of values of these `scalar_types` if all have one and the literal has another."""
     kinds = {TYPE_NAMES[name] for name in types}
     if len(kinds) != 1:
         return None
@@ -242,18 +242,18 @@ def unfit(types: set[str], literal: plan.Scalar) -> str | None:
     return None if plan.kind_of(literal) == kind else kind
 
 
-# ---- Tests of fields that hold of no document, whatever it has: what there is to say of them.
+# ---- tests of fields that are true of no document, and messages on them
 
 
 def never_true(test: plan.FieldTest) -> str | None:
-    """Why a test holds of no document, or of fewer than one may think; None where there is nothing to say."""
+    """Return a message on a test that is true of no document, or of fewer than expected; else None."""
     predicate, field = test.predicate, test.name
     if isinstance(predicate, plan.Compared) and predicate.literal is None:
         return f"a comparison with NULL is never true; {_by_null(field, test.negated)}"
     if isinstance(predicate, plan.OneOf) and predicate.has_null:
         if test.negated:
             return f"{field} NOT IN (…, NULL) is never true, as in SQL; leave NULL out of the list"
-        which = "(…, NULL) finds nothing by the NULL" if predicate.values else "(NULL) is never true"
+        which = "(…, NULL) finds nothing for NULL" if predicate.values else "(NULL) is never true"
         return f"{field} IN {which}; {_by_null(field)}"
     if isinstance(predicate, plan.InRange) and predicate.is_empty:
         return _not_in_range(predicate, field) if test.negated else _of_range(predicate, field)
@@ -261,11 +261,10 @@ def never_true(test: plan.FieldTest) -> str | None:
 
 
 def in_two_kinds(name: str, types: set[str], literals: Iterable[plan.Scalar | None]) -> str | None:
-    """What to say of numbers, and texts that read as such, where a field has both: each meets its own kind.
+    """Return a message on a field that has numbers and texts and is compared with one kind, or None.
 
-    `types` are the `fields.scalar_types` of the field.
-
-    A table as text, for one, has a column of numbers in one file and of texts in the next.
+    `types` are the `scalar_types` of the field. Tables in text formats can have a column of numbers in one
+    file and of texts in the next.
     """
     if not ("string" in types and types & {"int64", "float64"}):
         return None
@@ -274,7 +273,7 @@ def in_two_kinds(name: str, types: set[str], literals: Iterable[plan.Scalar | No
         return None
     kind, other = ("text", "number") if isinstance(asked[0], str) else ("number", "text")
     shown = plan.show_value(asked[0])
-    return f"{name} has values of several kinds: {shown} is a {kind} here, and meets no {other}"
+    return f"{name} has values of several kinds: {shown} is a {kind} here, and matches no {other}"
 
 
 def _reads_as_number(literal: plan.Scalar | None) -> bool:
@@ -297,7 +296,7 @@ def _of_range(predicate: plan.InRange, field: str) -> str:
 
 
 def _not_in_range(predicate: plan.InRange, field: str) -> str | None:
-    """What NULL for a bound leaves out, where it stands for one."""
+    """Return a message on NULL as a bound."""
     low, high = predicate.low, predicate.high
     if low is not None and high is not None:
         return None

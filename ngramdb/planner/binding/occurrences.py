@@ -1,4 +1,4 @@
-"""Binding what COUNT counts: occurrences of n-grams, joined by OR, AND, NOT and WITHIN."""
+"""Binding the occurrences that COUNT counts: n-grams, joined by OR, AND, NOT and WITHIN."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ngramdb.source import Corpus
 
 
 class ConditionBinder(Protocol):
-    """Binds conditions on documents; handed in, since they hold occurrences themselves.
+    """Binds conditions on documents. A parameter, since conditions have occurrences themselves.
 
-    With `unknown`, documents of which the condition is neither true nor false are meant, too.
+    With `unknown`, documents for which the condition is unknown are included.
     """
 
     def __call__(
@@ -26,7 +26,7 @@ class ConditionBinder(Protocol):
 
 
 def has_occurrences(node: ast.Condition) -> bool:
-    """Whether an operand of WITHIN speaks of places in documents, and not of whole documents only."""
+    """Return True if an operand of WITHIN has positions in documents, not only whole documents."""
     if isinstance(node, (ast.And, ast.Within)):
         return any(map(has_occurrences, node.operands))
     if isinstance(node, ast.Or):
@@ -37,15 +37,15 @@ def has_occurrences(node: ast.Condition) -> bool:
 def occurring(
     scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder, unknown: bool = False
 ) -> plan.Occurring:
-    """The occurrences that a condition means; with `unknown`, what may be meant where fields have no value.
+    """Return the occurrences of a condition; with `unknown`, include documents for which a test is unknown.
 
-    OR means those of its distinct operands together; AND those of its first operand in documents that meet
-    all others; WITHIN those of its first operand near one of every other.
+    OR has those of all distinct operands; AND those of its first operand in documents that meet all others;
+    WITHIN those of its first operand near one of every other.
 
     Raises
     ------
     PlanError
-        What comes first is NOT, or says something of whole documents.
+        The first operand is NOT, or a condition on whole documents.
     """
     if isinstance(node, ast.Contains):
         return plan.OccurrencesOf(pattern(scope, node.pattern, corpus))
@@ -69,8 +69,8 @@ def occurring(
         )
     scope.fail(
         PlanError,
-        "this says something of whole documents and has no occurrences to count: put the n-gram first, "
-        "and this behind AND or WHERE",
+        "this is a condition on whole documents, without occurrences to count: write the n-gram "
+        "first, and this after AND or WHERE",
         node,
     )
 
@@ -78,7 +78,7 @@ def occurring(
 def of_operand(
     scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder, unknown: bool
 ) -> plan.Occurring:
-    """The occurrences that an operand of WITHIN means: of an AND its first ones, whatever it begins with."""
+    """Return the occurrences of an operand of WITHIN; those of an AND may come at any place in it."""
     return occurring(scope, _occurrences_first(node), corpus, condition, unknown)
 
 
@@ -93,7 +93,7 @@ def _occurrences_first(node: ast.Condition) -> ast.Condition:
 
 
 def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:
-    """How many tokens apart operands may start; None: as far as their sentence goes."""
+    """Return the distance in tokens at which operands may start; None: anywhere in the sentence."""
     if isinstance(node.tokens, ast.InSentence):
         require_sentences(scope, node.tokens, corpus)
         return None
@@ -103,9 +103,9 @@ def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:
 def near_to(
     scope: Scope, node: ast.Within, corpus: Corpus, condition: ConditionBinder, unknown: bool = False
 ) -> plan.Occurring:
-    """`x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them.
+    """Bind `x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them.
 
-    WITHIN SENTENCE: those in whose sentence is a y, and no z.
+    WITHIN SENTENCE: those whose sentence has a y and no z.
     """
     scope.doubt_case(node.operands, corpus)
     tokens = distance(scope, node, corpus)
@@ -133,7 +133,7 @@ def near_to(
 
 
 def in_one_sentence(found: plan.Occurring) -> plan.Occurring:
-    """The same occurrences, where matches of patterns end with their sentence at the latest."""
+    """Return the same occurrences, but matches of patterns do not cross the end of their sentence."""
     if isinstance(found, plan.OccurrencesOf) and isinstance(found.pattern, (StoredWords, TokenPattern)):
         return replace(found, pattern=found.pattern.in_one_sentence())
     children: tuple[Any, ...] = found.children()

@@ -25,18 +25,21 @@ from ngramdb.source import Corpus
 
 
 def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> Pattern:
-    """What a pattern of the language means in a corpus.
+    """Return a pattern of the language, bound to a corpus.
 
     Raises
     ------
     PlanError
-        Modifiers that make no sense for the literal or the corpus's tokenizer; parts or gaps that can't be.
-        Or the empty n-gram, where documents are removed.
+        Modifiers that do not apply to the literal or the corpus's tokenizer; invalid parts or gaps; the empty
+        n-gram in a condition on documents that are removed.
     """
     found = _meant(scope, node, corpus)
     if scope.removes and isinstance(found, Gram) and not len(found):
-        # As a rule an empty variable; every document has the empty n-gram.
-        what = "an empty n-gram is in every document, and DELETE would remove them all; doc_id >= 0 says so"
+        # Usually a variable that is empty by mistake; every document has the empty n-gram.
+        what = (
+            "the empty n-gram is in every document, and DELETE would remove them all; write doc_id >= 0 if "
+            "that is intended"
+        )
         scope.fail(PlanError, what, node)
     return found
 
@@ -56,7 +59,7 @@ def _meant(scope: Scope, node: ast.Pattern, corpus: Corpus) -> Pattern:
 def token_pattern_of(
     scope: Scope, node: ast.Pattern, corpus: Corpus, ignore_case: bool = False
 ) -> StoredWords | TokenPattern:
-    """A pattern as a program that reads token ids, or words of the text, whatever it comes down to."""
+    """Return a pattern as a program over token ids or words of the text, even if it is a plain n-gram."""
     from ngramdb.planner.binding import token_patterns
 
     return token_patterns.program(scope, node, corpus, _simple, ignore_case)
@@ -68,12 +71,14 @@ def _gapped(scope: Scope, node: ast.Gapped, corpus: Corpus) -> Gapped:
     for part in node.parts:
         bound = _simple(scope, part, corpus)
         if isinstance(bound, Gram) and not len(bound):
-            scope.fail(PlanError, "a part of a pattern with gaps has at least one token", part)
+            scope.fail(PlanError, "a part of a pattern with gaps needs at least one token", part)
         parts.append(bound)
     gaps = []
     for gap in node.gaps:
         if not gap.low <= gap.high <= MAX_GAP:
-            what = f"a gap is [low..high], low at most high; [{gap.low}..{gap.high}] is none"
+            what = (
+                f"invalid gap [{gap.low}..{gap.high}]: a gap is [low..high], 0 <= low <= high <= {MAX_GAP:,}"
+            )
             scope.fail(PlanError, what, gap)
         gaps.append((gap.low, gap.high))
     return Gapped(tuple(parts), tuple(gaps))
@@ -90,7 +95,7 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> Sim
     if value is None and (as_text or ignore_case):
         scope.fail(PlanError, "MATCH TEXT and IGNORE CASE take text, not token ids", node)
     by_tokens = isinstance(node, ast.Matching) and node.text is False
-    # In a tree made by hand, the reader is one who writes Python.
+    # A tree made by hand comes from Python.
     shown = "match_text=True" if ngram.span is None else f"{show_text(value or '')} MATCH TEXT"
     if value and (as_text or ignore_case):
         from ngramdb.patterns import text_matching
@@ -116,7 +121,7 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> Sim
 
 
 def _remembered(scope: Scope, found: Simple, text: str, corpus: Corpus) -> Simple:
-    """What a text was matched to. Where that is nothing, the text may have been meant otherwise."""
+    """Return the match of a text; if it is empty, keep the text for a note, since it may be a mistake."""
     if not found.known or isinstance(found, StoredText):
         gram = bind_text(text, corpus.tokenizer)
         scope.remember(corpus, gram, as_text=True, is_pattern=True, is_stored=found.known)
@@ -131,7 +136,7 @@ def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
 
 
 def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
-    """Whether text is matched, and whether case is ignored: as written, else as the setting decides."""
+    """Return whether text is matched, and whether case is ignored, by modifiers or the setting."""
     is_plain = value is None
     default = Matching(False, False) if is_plain else scope.matching()
     if not isinstance(node, ast.Matching):

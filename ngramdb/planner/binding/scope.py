@@ -1,4 +1,4 @@
-"""What binding looks things up in: a catalog, parameters, and the statement's text for messages."""
+"""The scope of binding: a catalog, parameters, and the statement's text for messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ngramdb.tokenizers.base import Tokenizer
 
 
 class Range(NamedTuple):
-    """The numbers that a clause takes, and their name in messages."""
+    """The numbers that a clause accepts, and their description in messages."""
 
     said: str
     has: Callable[[float], bool]
@@ -34,7 +34,7 @@ SHARES = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
 class Matching(NamedTuple):
-    """How n-grams in quotes are matched."""
+    """The default matching of quoted n-grams."""
 
     as_text: bool
     ignore_case: bool
@@ -49,9 +49,9 @@ MATCHING = {
 
 
 class Scope:
-    """The names and values of one text's statements. `text` is None when the tree was made by hand.
+    """The names and values of one text's statements. `text` is None if the tree was made by hand.
 
-    `removes` : the condition at hand chooses documents that will be removed.
+    `removes` : True while binding a condition on documents that will be removed.
     """
 
     removes = False
@@ -65,49 +65,49 @@ class Scope:
         self.phrases: list[Noted] = []
 
     def bind(self, statement: ast.Statement) -> plan.Plan:
-        """The logical plan of a statement."""
+        """Return the logical plan of a statement."""
         raise NotImplementedError
 
     def matching(self) -> Matching:
-        """How n-grams in quotes are matched where nothing is written: as the setting `match` decides."""
+        """Return how quoted n-grams are matched by default, as the setting `match` decides."""
         return MATCHING[self.catalog.match()]
 
     # ---- names ------------------------------------------------------------------------------------------
 
     def corpus(self, source: ast.Source | None) -> Corpus:
-        """The corpus, or sum of corpora, that FROM names; else the current one, else the only one."""
+        """Return the corpus, or sum of corpora, named by FROM; else the current one, else the only one."""
         if source is None:
             return self._default_corpus()
         terms = tuple(map(self._term, source.terms))
         if terms[0][0] < 0:
-            self.fail(PlanError, "a sum of corpora begins with one that is added", source.terms[0])
+            self.fail(PlanError, "a sum of corpora must begin with an added corpus", source.terms[0])
         try:
             return self.catalog.algebra(terms)
         except BindError as error:
             self.fail(BindError, error.message, source, error)
 
     def _term(self, term: ast.SourceTerm) -> tuple[int, str, int | None]:
-        """A corpus of a sum: its sign, name, and version where one is asked for."""
+        """Return the sign, name and, if given, version of a corpus in a sum."""
         version = self.version(term.version)
-        # A corpus that was dropped since is still in the versions that had it.
+        # A corpus that was dropped later is still in the earlier versions.
         name = self.corpus_name(term.corpus) if version is None else term.corpus.value
         return term.sign, name, version
 
     def named_corpus(self, name: ast.Name) -> Corpus:
-        """The corpus of that name."""
+        """Return the corpus of that name."""
         return self.catalog.corpus_view(self.corpus_name(name))
 
     def corpus_name(self, name: ast.Name) -> str:
-        """A corpus's name, checked to exist."""
+        """Return a corpus's name, checked to exist."""
         known = self.catalog.corpus_names()
         if name.value not in known:
             self.unknown("corpus", name, known, "this database has no corpora")
         return name.value
 
     def new_corpus_name(self, name: ast.Name) -> str:
-        """The name of a corpus that is to be made."""
+        """Return a valid name for a new corpus."""
         if not name.value:
-            self.fail(PlanError, "a corpus's name has at least one character", name)
+            self.fail(PlanError, "a corpus name needs at least one character", name)
         self.check_unicode(name.value, name)
         return name.value
 
@@ -121,11 +121,11 @@ class Scope:
     # ---- leaves -----------------------------------------------------------------------------------------
 
     def gram(self, node: ast.Ngram, corpus: Corpus) -> Gram:
-        """An n-gram literal or placeholder, tokenized by the corpus."""
+        """Tokenize an n-gram literal or the value of a placeholder with the corpus's tokenizer."""
         return self.bound(node, self.value_of(node), corpus)
 
     def context(self, node: ast.Ngram, corpus: Corpus) -> Gram:
-        """The same of a context, which the corpus is expected to have."""
+        """Like `gram`, for a context, which the corpus is expected to have."""
         found = self.gram(node, corpus)
         self.remember(corpus, found)
         return found
@@ -136,24 +136,24 @@ class Scope:
             self.phrases.append(Phrase(corpus, gram, **others))
 
     def doubt(self, message: str | None) -> None:
-        """Keep what is to be said of a condition that holds of nothing, or of all; None for nothing."""
+        """Keep a message on a condition that is true of no document, or of all; None is ignored."""
         if message is not None:
             self.phrases.append(Doubt(message))
 
     def doubt_case(self, items: Sequence[ast.Node], corpus: Corpus) -> None:
-        """Note IGNORE CASE after the last of several n-grams alone, unless the setting ignores all case."""
+        """Warn about IGNORE CASE after only the last of several n-grams, unless the setting ignores case."""
         if isinstance(items[-1], (ast.Contains, ast.Matching)) and not self.matching().ignore_case:
             self.doubt(_of_last_only(items, corpus.tokenizer))
 
     def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> Gram:
-        """The same of a literal or placeholder whose value is known."""
+        """Like `gram`, if the value is known already."""
         try:
             return bind_gram(value, corpus.tokenizer)
         except InvalidArgument as error:
             self.refuse(str(error), node, error)
 
     def passage(self, node: ast.Ngram, corpus: Corpus) -> Gram:
-        """The tokens of a text that is scored or traced, which may have none."""
+        """Return the tokens of a text that is scored or traced, possibly none."""
         try:
             found = bind_text(self.value_of(node), corpus.tokenizer)
         except InvalidArgument as error:
@@ -162,17 +162,17 @@ class Scope:
         return found
 
     def value_of(self, node: ast.Ngram) -> Any:
-        """An n-gram's text or token ids, as they are written or given."""
+        """Return an n-gram's text or token ids, from the statement or its parameters."""
         if isinstance(node, ast.Parameter):
             return self.parameters.value(node)
         return node.value if isinstance(node, ast.Text) else node.ids
 
     def scalar(self, node: ast.Scalar | ast.Name) -> Any:
-        """The value of a SQL value or a placeholder; a bare name is its text."""
+        """Return the value of a SQL value or a placeholder; for a bare name, its text."""
         return self.parameters.value(node) if isinstance(node, ast.Parameter) else node.value
 
     def number(self, node: ast.Scalar | None, what: str, least: int, most: int = MAX_INTEGER) -> int | None:
-        """A whole number from `least` to `most`; None where the clause is missing."""
+        """Return a whole number from `least` to `most`; None if the clause is missing."""
         if node is None:
             return None
         value = self.scalar(node)
@@ -199,7 +199,7 @@ class Scope:
         return node.name
 
     def version(self, node: ast.Scalar | None) -> int | None:
-        """The number of a version that is given by its number or name; None if the clause is missing."""
+        """Return the number of a version, given by number or name; None if the clause is missing."""
         if node is None or not isinstance(self.scalar(node), str):
             return self.number(node, "VERSION", 1)
         try:
@@ -208,20 +208,20 @@ class Scope:
             self.fail(BindError, error.message, node, error)
 
     def real(self, node: ast.Scalar | None, what: str, allowed: Range) -> float | None:
-        """A number in a range; None where the clause is missing."""
+        """Return a number in a range; None if the clause is missing."""
         if node is None:
             return None
         value = self.scalar(node)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.refuse(f"{what} is a number, not {value!r}", node)
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
-            self.refuse(f"{what} is too large a number", node)
+            self.refuse(f"{what} is too large", node)
         if not allowed.has(value):
             self.refuse(f"{what} is {allowed.said}, not {value!r}", node)
         return float(value)
 
     def check_unicode(self, text: str, node: ast.Scalar | ast.Name) -> None:
-        """Fails where a text has half of a surrogate pair, as undecodable bytes of a command line give."""
+        """Reject a text with half of a surrogate pair, which represents an undecodable byte."""
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -230,7 +230,7 @@ class Scope:
             self.refuse(f"the text is not valid Unicode: a lone surrogate {place}", node, error)
 
     def string(self, node: ast.Scalar | ast.Name, what: str) -> str:
-        """A string value; paths may be given as path objects."""
+        """Return a string value; paths may be path objects."""
         value = self.scalar(node)
         if hasattr(value, "__fspath__"):
             value = value.__fspath__()
@@ -239,7 +239,7 @@ class Scope:
         return value
 
     def path(self, node: ast.Scalar | ast.Name, what: str) -> str:
-        """The path of a file for the system: its UTF-8 bytes if the locale's encoding lacks a character."""
+        """Return a path for the operating system: in UTF-8 if the locale's encoding lacks a character."""
         path = self.string(node, what)
         try:
             os.fsencode(path)
@@ -249,7 +249,7 @@ class Scope:
         return path
 
     def model(self, node: ast.ModelClause | None) -> ModelSpec:
-        """What stands after USING; NGRAM when nothing does."""
+        """Return the model of USING; NGRAM by default."""
         if node is None:
             return ModelSpec()
         return ModelSpec(
@@ -260,7 +260,7 @@ class Scope:
         )
 
     def options(self, nodes: tuple[ast.Option, ...], known: dict[str, OptionType]) -> dict[str, Any]:
-        """Options in parentheses, checked against the table of known ones."""
+        """Return the options in parentheses, checked against a table."""
         found: dict[str, Any] = {}
         for node in nodes:
             name = node.name.value.lower()
@@ -275,7 +275,7 @@ class Scope:
         return found
 
     def written(self, node: ast.Node, match: str = DEFAULT_MATCH) -> str:
-        """The statement as it was written, with its parameters' values and the setting, for audit records."""
+        """Return the statement's text with its parameters' values and the setting, for audit records."""
         if self.text is None or node.span is None:
             return ""
         return self.parameters.told(self.text[node.span.start : node.span.stop], node, match)
@@ -294,9 +294,9 @@ class Scope:
         raise BindError(message, text=self.text, start=start, stop=stop, nearest=hint)
 
     def refuse(self, message: str, node: ast.Node, cause: Exception | None = None) -> NoReturn:
-        """Raise a PlanError about a value, which names its placeholder, if there is one.
+        """Raise a PlanError about a value that names its placeholder, if there is one.
 
-        A value in a tree made by hand was an argument: InvalidArgument.
+        For a tree made by hand, the value is an argument, and the error is InvalidArgument.
         """
         if node.span is None:
             raise InvalidArgument(message) from cause
@@ -312,14 +312,14 @@ class Scope:
 
     @staticmethod
     def place(node: ast.Node) -> tuple[int | None, int | None]:
-        """Where a node stands in the text; (None, None) for one made by hand."""
+        """Return a node's place in the text; (None, None) if it was made by hand."""
         return (None, None) if node.span is None else (node.span.start, node.span.stop)
 
 
 def _of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None:
-    """Return a note on IGNORE CASE after the last of several n-grams or parts alone, or None.
+    """Return a note on IGNORE CASE after only the last of several n-grams or parts, or None.
 
-    There is none if case was ignored, or matched, on purpose in one of the others.
+    It is omitted if one of the others has modifiers.
     """
     leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in items]
     *others, last = leaves
@@ -335,15 +335,15 @@ def _of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None
         return None
     first = show_text(cased[0])
     return (
-        f"IGNORE CASE belongs to the last n-gram alone, and {first} is matched as it is written; write "
-        f"{first} IGNORE CASE as well"
+        f"IGNORE CASE applies to the last n-gram only, and {first} is matched exactly; write {first} "
+        "IGNORE CASE as well"
     )
 
 
 def require_sentences(scope: Scope, node: ast.Node, corpus: Corpus) -> None:
-    """Fails, at the node, unless the sentences of all documents are known.
+    """Raise a PlanError at the node unless the sentences of all documents are known.
 
-    Cost: for each segment, the first time, a look at each document.
+    Cost: for each segment, the first time, a pass over its documents.
     """
     why = _unknown_sentences(corpus, scope.catalog.own_corpus_names())
     if why is not None:
@@ -354,8 +354,8 @@ def why_not_in_sentences(corpus: Corpus, own_names: Sequence[str]) -> str | None
     """Return why texts cannot be scored as sentences of a corpus, or None. Cost: as `require_sentences`."""
     if is_cut(corpus):
         why: str | None = (
-            f"models of {corpus.entry.name} cut documents at its sentence_separator, and not where patterns "
-            "find sentences"
+            f"models of {corpus.entry.name} split documents at its sentence_separator, not at the sentences "
+            "that patterns find"
         )
     else:
         why = _unknown_sentences(corpus, own_names)
@@ -366,7 +366,7 @@ def _unknown_sentences(corpus: Corpus, own_names: Sequence[str]) -> str | None:
     for i, segment in enumerate(corpus.segments):
         if segment.n_documents and segment.sentences is None:
             name = corpus.corpus_of(i)
-            return f"{name} does not know its sentences: {_remedy(own_names, name, corpus)}"
+            return f"the sentences of {name} are not known: {_remedy(own_names, name, corpus)}"
     return None
 
 
@@ -374,7 +374,7 @@ def _remedy(own_names: Sequence[str], name: str, corpus: Corpus) -> str:
     if corpus.tokenizer.kind == "tokens":
         return "its documents are token ids, without a text"
     if name not in own_names:
-        return "another program's index does not say where they begin"
+        return "another program's index does not store where they begin"
     if corpus.tokenizer.kind == "callable":
-        return "its tokenizer does not say where in a text its tokens stand (spans)"
+        return "its tokenizer does not return the positions of tokens in a text (spans)"
     return f"COMPACT {name} finds them in its texts, if it was not created WITH (sentences = FALSE)"

@@ -38,13 +38,13 @@ from ngramdb.source import Corpus, IntArray
 
 _NGRAMS = (ast.Text, ast.TokenIds, ast.Parameter)
 
-# Binds an n-gram alone; handed in, since it binds patterns itself.
+# Binds a single n-gram. A parameter, since its module calls this one.
 NgramBinder = Callable[[Scope, Any, Corpus], Simple]
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How the n-grams and expressions of a part are matched."""
+    """The matching of the n-grams and expressions of a part."""
 
     text: bool | None = None
     ignore_case: bool = False
@@ -52,17 +52,17 @@ class Manner:
 
 
 def is_ngram(node: ast.Matching) -> bool:
-    """Whether it is an n-gram that is matched as n-grams alone are."""
+    """Return True if it is an n-gram that is matched like a single n-gram."""
     return isinstance(node.ngram, _NGRAMS) and not (node.prefix or node.ignore_diacritics)
 
 
 def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder) -> Pattern:
-    """What a pattern means in a corpus: an n-gram or several, where it comes down to these, else a program.
+    """Return a pattern bound to a corpus: one or several n-grams, if that is possible, else a program.
 
     Raises
     ------
     PlanError
-        A part that the corpus's tokenizer has no answer for; a pattern that matches without any token.
+        A part that the corpus's tokenizer does not support; a pattern that matches without any token.
     """
     binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner())
@@ -80,11 +80,11 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
 def program(
     scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder, ignore_case: bool
 ) -> StoredWords | TokenPattern:
-    """The same as a program in any case, which reads n-grams wherever they are from."""
+    """Return a pattern as a program, even if it is a plain n-gram; n-grams of any origin can be matched."""
     binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
     if token_regex.has_edges(shape):
-        scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
+        scope.fail(PlanError, "n-grams in isolation have no sentences: omit <s> and </s>", node)
     written = binding.written(node)
     if binding.letters is not None:
         return programs.of_words(shape, written, binding.letters, binding.notes, corpus)
@@ -92,10 +92,10 @@ def program(
 
 
 class _Binding:
-    """One pattern, bound to a corpus; `notes` say what its expressions stand for.
+    """One pattern, bound to a corpus; `notes` are about its expressions.
 
-    Where it speaks of words and tokens do not spell the text, all of it is about the words of stored texts:
-    `letters`, whose numbers stand for token ids in its shape. Else `letters` is None.
+    If it has parts that match words, and tokens do not spell the text, all of it is about words of stored
+    texts: `letters`, whose numbers replace token ids in its shape. Otherwise `letters` is None.
     """
 
     def __init__(self, scope: Scope, corpus: Corpus, ngram: NgramBinder, node: ast.Pattern) -> None:
@@ -110,16 +110,14 @@ class _Binding:
             self.letters = programs.Letters()
             if not tokenizer.lossless and not all(segment.has_texts for segment in corpus.segments):
                 name = corpus.entry.name
-                what = (
-                    f"{self.written(node)} needs the texts of the documents, and {name} has token ids alone"
-                )
+                what = f"{self.written(node)} needs the texts of the documents, and {name} has only token ids"
                 scope.fail(PlanError, what, node)
 
     def whole(self, node: ast.Pattern, manner: Manner) -> token_regex.Shape:
-        """The same of a whole pattern, which takes up a token at least."""
+        """Return the shape of a whole pattern, which must take at least one token."""
         shape = self.shape(node, manner)
         if token_regex.widths(shape)[0] == 0:
-            what = "this pattern can match without any token: one of its parts must stand at least once"
+            what = "this pattern can match without any token: one of its parts must occur at least once"
             self._scope.fail(PlanError, what, node)
         if token_regex.size(shape) > token_regex.MAX_STEPS:
             what = f"this pattern is too long: at most {token_regex.MAX_STEPS:,} tokens and repetitions"
@@ -127,7 +125,7 @@ class _Binding:
         return shape
 
     def shape(self, node: ast.Pattern, manner: Manner) -> token_regex.Shape:
-        """The regular expression over token ids that a part of the language means."""
+        """Return the regular expression over token ids for a part of the language."""
         interrupts.check()
         if isinstance(node, ast.Matching):
             return self._matching(node, manner)
@@ -157,12 +155,12 @@ class _Binding:
         )
         is_text = isinstance(node.ngram, _NGRAMS)
         if isinstance(node.ngram, ast.AnyToken):
-            self._scope.fail(PlanError, "* is any token, however it is written: leave this out", node)
+            self._scope.fail(PlanError, "* matches any token in any spelling: omit this", node)
         if isinstance(node.ngram, ast.SentenceEdge):
-            self._scope.fail(PlanError, "this is a place between tokens, not a token: leave this out", node)
+            self._scope.fail(PlanError, "this is a position between tokens, not a token: omit this", node)
         if node.prefix:
             if not is_text:
-                self._scope.fail(PlanError, 'PREFIX stands after an n-gram: "clim" PREFIX', node)
+                self._scope.fail(PlanError, 'PREFIX must follow an n-gram: "clim" PREFIX', node)
             return self._words(node.ngram, inner, node, prefix=True)
         return self.shape(node.ngram, inner)
 
@@ -193,14 +191,14 @@ class _Binding:
         if isinstance(found, Gram):
             if not len(found):
                 self._scope.fail(
-                    PlanError, "a part of a pattern has at least one token; any token is written *", node
+                    PlanError, "a part of a pattern needs at least one token; write * for any token", node
                 )
             return programs.as_shape(found)
         if isinstance(found, StoredText) or set(found.weights) - {1}:
             tokenizer = self._corpus.tokenizer
             joins = gives_words(tokenizer) or tokenizer.token_bytes is not None
             why = (
-                "MATCH TEXT finds pieces of words here, and this takes whole tokens"
+                "MATCH TEXT finds pieces of words here, and this needs whole tokens"
                 if self._is_alone
                 else "MATCH TEXT finds pieces of words here, which cannot be joined with other parts"
             )
@@ -211,7 +209,7 @@ class _Binding:
         return token_regex.choice(list(map(programs.as_shape, found.grams)))
 
     def _joined(self, phrase: Noted) -> Noted:
-        """Return a phrase with the words that find it beside other parts, where MATCH TEXT is refused."""
+        """Return a phrase with words that match it beside other parts, since MATCH TEXT is rejected there."""
         if not isinstance(phrase, Phrase) or phrase.matched is None:
             return phrase
         tokenizer, text = self._corpus.tokenizer, phrase.gram.text or ""
@@ -219,7 +217,7 @@ class _Binding:
         return phrase._replace(matched=words or None)
 
     def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> token_regex.Shape:
-        """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""
+        """Match an n-gram by words, ignoring case or diacritics; with `prefix`, the last word is a prefix."""
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
         by_tokens = self._by_tokens(manner, whole)
@@ -237,7 +235,9 @@ class _Binding:
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
         if manner.text:
-            self._scope.fail(PlanError, f"{what} takes whole words, and MATCH TEXT parts of them", whole)
+            self._scope.fail(
+                PlanError, f"{what} applies to whole words, and MATCH TEXT to parts of them", whole
+            )
         if manner.text is None:  # of the setting only this has a meaning for whole words
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
@@ -250,7 +250,7 @@ class _Binding:
             pieces = tokenizer.words_of(value) if by_text else split(value)
         if not pieces:
             self._scope.fail(
-                PlanError, "a part of a pattern has at least one token; any token is written *", node
+                PlanError, "a part of a pattern needs at least one token; write * for any token", node
             )
         if (
             prefix
@@ -258,7 +258,7 @@ class _Binding:
             and JOINERS.issuperset(pieces[-1])
             and value.endswith("".join(pieces[-2:]))
         ):
-            # A joiner belongs to the word before it only where letters follow.
+            # A joiner belongs to the word before it only if letters follow.
             pieces[-2:] = ["".join(pieces[-2:])]
         if self.letters is not None and not (prefix or manner.ignore_case or manner.ignore_diacritics):
             return token_regex.series([self.letters.one_of([piece.encode()]) for piece in pieces])
@@ -299,7 +299,7 @@ class _Binding:
         return marks[counts > 0]
 
     def _by_tokens(self, manner: Manner, node: ast.Node) -> bool:
-        """Return True under MATCH TOKENS, which fails where other parts are about words of the text."""
+        """Return True under MATCH TOKENS; reject it if other parts are about words of the text."""
         by_tokens = manner.text is False and self._corpus.tokenizer.kind != "tokens"
         if by_tokens and self.letters is not None:
             what = "MATCH TOKENS is about tokens, and other parts of the pattern are about words"
@@ -311,7 +311,7 @@ class _Binding:
         return by_tokens
 
     def _compared_texts(self, value: str, manner: Manner, node: ast.Node, prefix: bool) -> list[str]:
-        """Return the tokens of an n-gram; with `prefix` what they spell, with which some token begins."""
+        """Return the tokens of an n-gram; with `prefix` the text of these, if a token begins with it."""
         from ngramdb.patterns import string_to_ids
 
         tokenizer = self._corpus.tokenizer
@@ -357,7 +357,7 @@ class _Binding:
         return self._with_marks(found, manner)
 
     def _doubt(self, expression: str, manner: Manner, own_tokens: bool, occurs: bool = False) -> None:
-        """Note that an expression, or one of its alternatives, matches nothing in any corpus."""
+        """Warn that an expression, or one of its alternatives, matches nothing in any corpus."""
         compared = Compared(self._corpus.tokenizer, own_tokens, manner.ignore_case)
         said = of_expression(
             unmarked(expression) if manner.ignore_diacritics else expression, compared, occurs
@@ -377,7 +377,7 @@ class _Binding:
     def _text_words(
         self, expressions: Sequence[str | Spelling], manner: Manner, node: ast.Node, written: str
     ) -> token_regex.Shape:
-        """Words of the text that follow each other and match an expression each."""
+        """Match consecutive words of the text with one expression each."""
         tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
         try:
             found = [
@@ -402,7 +402,7 @@ class _Binding:
     # ---- as it is written
 
     def written(self, node: ast.Pattern) -> str:
-        """The pattern as the language writes it, with the values of its parameters."""
+        """Return the pattern as the language writes it, with the values of its parameters."""
         if isinstance(node, ast.Matching):
             manner = Manner(node.text, node.ignore_case, node.ignore_diacritics)
             return self.written(node.ngram) + (" PREFIX" if node.prefix else "") + _modifiers(manner)
@@ -454,7 +454,7 @@ def _modifiers(manner: Manner) -> str:
 
 
 def _others(kind: str) -> str:
-    """What a tokenizer gives in place of words."""
+    """Return the kind of a tokenizer's tokens, other than words."""
     return {"chars": "characters", "bytes": "bytes", "tokens": "token ids without a text"}.get(
         kind, "pieces of words"
     )

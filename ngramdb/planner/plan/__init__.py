@@ -1,10 +1,10 @@
-"""Plan nodes: what is to be done, each able to print itself.
+"""Plan nodes, each of which prints itself.
 
-A tree of *document expressions* (which documents) stands below a *statement* (what to answer about them, or
-about an n-gram). The binder makes the logical tree, rules rewrite it, and the physical step fills in
-`estimate` and the order of operands. Nodes are immutable; estimates take no part in comparisons.
+A tree of *document expressions* (sets of documents) is below a *question* (the answer about them, or about an
+n-gram). The binder makes the logical tree, rules rewrite it, and the physical step sets `estimate` and the
+order of operands. Nodes are immutable; comparisons ignore estimates.
 
-There are many kinds, and a statement needs few: a module is imported when a name of it is first used. The
+There are many kinds, and a statement needs few, so a module is imported when a name of it is first used. The
 names are in `__init__.pyi`.
 """
 

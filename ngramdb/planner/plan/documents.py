@@ -1,4 +1,4 @@
-"""Document expressions: which documents."""
+"""Document expressions: sets of documents."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DocsMatching(DocExpr):
 
 @dataclass(frozen=True)
 class CountTest(DocExpr):
-    """COUNT("x") >= 3: how often the pattern occurs in the document. `operator` may be `!=`, too."""
+    """COUNT("x") >= 3: documents by the number of occurrences of the pattern. `operator` may also be `!=`."""
 
     pattern: Pattern
     operator: str
@@ -69,7 +69,7 @@ class CountTest(DocExpr):
         return f"count of {self.pattern.shown} {self.operator} {self.value:,}"
 
     def holds(self, count: int) -> bool:
-        """Whether a document with so many occurrences meets it."""
+        """Return True if a document with `count` occurrences meets it."""
         return {
             "=": count == self.value,
             "!=": count != self.value,
@@ -87,7 +87,7 @@ class CountTest(DocExpr):
 class Nearby(DocExpr):
     """Documents in which an occurrence of each operand starts within `tokens` tokens of all the others'.
 
-    Where `tokens` is None, in which a sentence has an occurrence of each.
+    If `tokens` is None: documents with a sentence that has an occurrence of each.
     """
 
     operands: tuple[Occurring, ...]
@@ -123,7 +123,7 @@ class DocsOf(DocExpr):
 
 @dataclass(frozen=True)
 class FieldTest(DocExpr):
-    """Documents of whose field the predicate is true, or, with `negated`, false: unknown is neither.
+    """Documents for which the predicate on a field is true, or, if `negated`, false: unknown is neither.
 
     `own` distinguishes `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
     `part` is the part of its dates that is tested, 'year', 'month' or 'day'.
@@ -137,7 +137,7 @@ class FieldTest(DocExpr):
 
     @property
     def name(self) -> str:
-        """What is tested, as the language writes it."""
+        """The field or part of a date, as the language writes it."""
         return part_of(self.part, self.path)
 
     def label(self) -> str:
@@ -147,7 +147,7 @@ class FieldTest(DocExpr):
 
 @dataclass(frozen=True)
 class OverlapTest(DocExpr):
-    """OVERLAP(corpus, n) >= share: how much of the document's n-grams another corpus has."""
+    """OVERLAP(corpus, n) >= share: the share of the document's n-grams that occur in another corpus."""
 
     other: Corpus = field(compare=False, repr=False)
     other_name: str
@@ -194,9 +194,10 @@ class UnionOf(DocExpr):
 
 @dataclass(frozen=True)
 class Contrast(DocExpr):
-    """Two sets of documents that are compared; the second one may be all documents that the first one lacks.
+    """Two sets of documents that are compared; without a second one, with all documents not in the first.
 
-    `n_first`: the first set is of so many segments, the second of those after them; None: both are of all.
+    `n_first`: the first set is in the first `n_first` segments, the second in the others; None: both are in
+    all.
     """
 
     first: DocExpr

@@ -1,10 +1,10 @@
-"""Predicates on one metadata value, with SQL's three truth values: true, false, and unknown (None).
+"""Fields of documents: predicates on their values, and keys that rows are grouped and ordered by.
 
-A document without the field has no value: every comparison is unknown, and so is its negation; only IS NULL
-tells. Values of different kinds (numbers, strings, booleans) are never equal, and neither comes before the
-other: `=` is false, `<` unknown. A list meets a predicate when one of its elements does; where none does, but
-of some that is unknown, it is unknown of the list. (`!=` and NOT IN are negations of `=` and IN: no element
-is equal.)
+Predicates have SQL's three truth values: true, false, and unknown (None). If a document lacks the field,
+every comparison is unknown, and so is its negation; only IS NULL is true. Values of different kinds (numbers,
+strings, booleans) are never equal and have no order: `=` is false, `<` is unknown. A list meets a predicate
+if one of its elements does; otherwise it is unknown if it is unknown for some element. (`!=` and NOT IN are
+negations of `=` and IN: no element is equal.)
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ngramdb.caching import cached_property
 from ngramdb.late_dataclasses import dataclass
 
 Scalar = str | int | float | bool
-# Values that are checked between two interrupt checks: at most some ten milliseconds.
+# Values that are checked between two interrupt checks: at most about ten milliseconds.
 PIECE_VALUES = 1 << 14
 
-# By operator, whether a value that is less than, equal to or greater than the literal meets it.
+# For each operator, whether a value less than, equal to or greater than the literal meets it.
 OPERATORS = {
     "=": (False, True, False),
     "<": (True, False, False),
@@ -34,7 +34,7 @@ OPERATORS = {
 
 
 def kind_of(value: object) -> str:
-    """`number`, `string`, `boolean`, `list` or `object`."""
+    """Return `number`, `string`, `boolean`, `list` or `object`."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, (int, float)):
@@ -45,7 +45,7 @@ def kind_of(value: object) -> str:
 
 
 def show_value(value: Scalar | None) -> str:
-    """A value as the language writes it."""
+    """Format a value as the language writes it."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -54,11 +54,11 @@ def show_value(value: Scalar | None) -> str:
 
 
 def compare(value: Any, operator: str, literal: Scalar) -> bool | None:
-    """A comparison of two values, neither of them NULL, and the first no list."""
+    """Compare two values other than NULL; the first is not a list."""
     if kind_of(value) != kind_of(literal):
         return False if operator == "=" else None
     less, equal, greater = OPERATORS[operator]
-    # One comparison of the three: of NaN none is true.
+    # One comparison out of three: for NaN none is true.
     return bool((less and value < literal) or (equal and value == literal) or (greater and value > literal))
 
 
@@ -74,29 +74,29 @@ class Predicate(ABC):
 
     @abstractmethod
     def label(self, field: str) -> str:
-        """As the language writes it, of a field."""
+        """Format it as the language writes it, on a field."""
 
     @property
     def selects_few(self) -> bool:
-        """Whether it asks for single values."""
+        """True if it selects single values."""
         return False
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it is unknown of every value: what it compares with is NULL."""
+        """True if it is unknown for every value, since it compares with NULL."""
         return False
 
 
 class ValuePredicate(Predicate):
     """A predicate on one value at a time, by comparisons alone.
 
-    Two are equal if they compare with equal values of the same kinds: Python takes TRUE for 1, fields do not.
+    Two are equal if they compare with equal values of the same kinds: in Python TRUE equals 1, in fields not.
     """
 
     @property
     @abstractmethod
     def identity(self) -> tuple[object, ...]:
-        """What tells it from others of its class."""
+        """The values that distinguish it from others of its class."""
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -110,10 +110,10 @@ class ValuePredicate(Predicate):
 
     @abstractmethod
     def of_element(self, value: Any) -> bool | None:
-        """Whether it holds of a value that is neither NULL nor a list."""
+        """Return its truth value for a value that is neither NULL nor a list."""
 
     def of(self, value: Any) -> bool | None:
-        """Whether it holds of any value, NULL included."""
+        """Return its truth value for any value, NULL included."""
         if value is None or self.is_unknown:
             return None
         if isinstance(value, list):
@@ -124,7 +124,7 @@ class ValuePredicate(Predicate):
 
 @dataclass(frozen=True, eq=False)
 class Compared(ValuePredicate):
-    """`= literal`, `< literal` and the like."""
+    """A comparison with a literal: `=`, `<`, `<=`, `>` or `>=`."""
 
     operator: str
     literal: Scalar | None
@@ -164,7 +164,7 @@ class InRange(ValuePredicate):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value lies between the bounds; values are of one kind."""
+        """True if no value is between the bounds; values are of one kind."""
         low, high = self.low, self.high
         if low is None or high is None:
             return True
@@ -204,7 +204,7 @@ class OneOf(ValuePredicate):
 
     @cached_property
     def booleans(self) -> frozenset[Scalar]:
-        """The booleans among the values, which Python takes for numbers."""
+        """The booleans among the values, which are numbers in Python."""
         return frozenset(value for some in pieces(self.values) for value in some if isinstance(value, bool))
 
     @cached_property
@@ -227,9 +227,9 @@ class OneOf(ValuePredicate):
 
 @dataclass(frozen=True)
 class Resembles(Predicate):
-    r"""LIKE: `%` stands for any characters, `_` for one, `\%` for a percent sign; ILIKE in any case.
+    r"""LIKE: `%` matches any characters, `_` matches one, `\%` a percent sign; ILIKE ignores case.
 
-    It is true of strings only. The executor matches many at once, in time that grows with their length.
+    It is true only for strings. The executor matches many at once, in time linear in their length.
     """
 
     template: str
@@ -240,7 +240,7 @@ class Resembles(Predicate):
 
     @cached_property
     def expression(self) -> str:
-        """The same as a regular expression, in which a dot means any character."""
+        """The equivalent regular expression, in which a dot matches any character."""
         signs = {"%": ".*", "_": "."}
         pieces, literally = [], False
         for character in self.template:
@@ -271,23 +271,23 @@ class Missing(ValuePredicate):
         return False
 
 
-# ---- What rows are grouped and ordered by: fields, what is computed from them, and text around occurrences.
+# ---- keys that rows are grouped and ordered by: fields, values computed from them, text around occurrences
 
 
-# The columns that documents have without their metadata.
+# The columns of documents besides their metadata.
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
-# In front of a metadata field that is called as one of these: in columns, and where the language names it.
+# Prefix of a metadata field with one of these names: in columns, and in the language.
 PREFIX = "metadata"
 _ESCAPED = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True)
 class FieldKey:
-    """A field that rows are grouped or ordered by, or have as a column; or what is computed from its values.
+    """A field that rows are grouped or ordered by or have as a column, or a value computed from it.
 
-    `path` is that of metadata; with `own` it is `doc_id`, `length` or `text`. From left to right: `unnested`
-    takes the elements of lists one by one, `part` ('year', 'month' or 'day') that part of dates, `divisor`
-    how many whole times it is in a number, times `factor`.
+    `path` is that of metadata; with `own` it is `doc_id`, `length` or `text`. Applied in this order:
+    `unnested` yields the elements of lists one by one; `part` ('year', 'month' or 'day') takes that part of
+    dates; `divisor` divides a number, rounding down, and `factor` multiplies the quotient.
     """
 
     path: str
@@ -300,12 +300,12 @@ class FieldKey:
 
     @property
     def is_computed(self) -> bool:
-        """Whether it is not the field's values themselves."""
+        """True if it is not the field's values themselves."""
         return bool(self.part) or self.divisor is not None or self.unnested
 
     @property
     def name(self) -> str:
-        """As the language writes it."""
+        """The key in the syntax of the language."""
         shown = f"UNNEST({self.path})" if self.unnested else part_of(self.part, self.path)
         if self.divisor is not None:
             shown += f" / {self.divisor}" + ("" if self.factor is None else f" * {self.factor}")
@@ -327,12 +327,12 @@ class PlaceKey:
 
 
 def part_of(part: str, path: str) -> str:
-    """A part of the date in a field, or the field, as the language writes it."""
+    """Format a part of the date in a field, or the field itself, as the language writes it."""
     return f"{part.upper()}({path})" if part else path
 
 
 def plain_name(path: str) -> str:
-    r"""A field's path without what tells a dot in a key from one between keys.
+    r"""Return a field's path without the escapes that distinguish a dot in a key from one between keys.
 
     >>> plain_name(r"meta\.lang"), plain_name("meta.lang")
     ('meta.lang', 'meta.lang')
@@ -341,7 +341,7 @@ def plain_name(path: str) -> str:
 
 
 def column_of(field: str, fields: Collection[str]) -> str:
-    """The column of a metadata field among others: its path, behind `metadata` where that is taken.
+    """Return the column of a metadata field among others: its path, after `metadata` if that name is taken.
 
     >>> column_of("length", ["length"]), column_of("metadata.length", ["metadata.length"])
     ('metadata.length', 'metadata.length')
@@ -356,7 +356,7 @@ def column_of(field: str, fields: Collection[str]) -> str:
 
 
 def columns_in_files(fields: Collection[str]) -> dict[str, str]:
-    r"""The columns of fields in files: keys with a dot keep their names where no other column has them.
+    r"""Return the columns of fields in files: a key with a dot keeps its name unless another column has it.
 
     >>> columns_in_files([r"m\.k", "n"]), columns_in_files([r"m\.k", "m.k"])
     ({'m\\.k': 'm.k', 'n': 'n'}, {'m\\.k': 'm\\.k', 'm.k': 'm.k'})

@@ -1,4 +1,4 @@
-"""What the nodes of a plan's trees have in common."""
+"""The common parts of the nodes of a plan's trees, and estimates and measurements of them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Changed = TypeVar("Changed")
 
 
 def changed(node: Changed, **fields: Any) -> Changed:
-    """The same node or plan with other values for some fields.
+    """Return the same node or plan with other values for some fields.
 
-    Does what `dataclasses.replace` does, in a fifth of its time.
+    Like `dataclasses.replace`, in a fifth of its time.
     """
     copy: Changed = object.__new__(type(node))
     copy.__dict__.update(node.__dict__)
@@ -27,10 +27,10 @@ def changed(node: Changed, **fields: Any) -> Changed:
 
 @dataclass(frozen=True)
 class Node:
-    """A part of a plan that prints itself. `estimate` is filled in by the physical step.
+    """A part of a plan that prints itself. The physical step sets `estimate`.
 
-    Not an `ABC`, for all its abstract methods: to ask for the kind of a node, as rules and the executor do
-    all the time, would take five times as long.
+    Not an `ABC`, for all its abstract methods: `isinstance`, which rules and the executor call all the time,
+    would take five times as long.
     """
 
     estimate: Estimate | None = field(default=None, compare=False, kw_only=True)
@@ -40,21 +40,21 @@ class Node:
         """One line for EXPLAIN."""
 
     def children(self) -> tuple[Node, ...]:
-        """The nodes below, in the order in which they are printed."""
+        """Return the nodes below, in the order in which they are printed."""
         return ()
 
     def with_children(self, children: tuple[Any, ...]) -> Node:
-        """The same node above other children, of which there are as many, of the same kinds."""
+        """Return the same node with other children, as many and of the same kinds."""
         return self
 
     def details(self) -> tuple[str, ...]:
-        """Further lines for EXPLAIN, below the label."""
+        """Return further lines for EXPLAIN, below the label."""
         return ()
 
 
 @dataclass(frozen=True)
 class DocExpr(Node):
-    """Which documents: every one is in or out (what is unknown is out)."""
+    """A set of documents: each is in or out (those for which it is unknown are out)."""
 
     @abstractmethod
     def label(self) -> str:
@@ -63,48 +63,48 @@ class DocExpr(Node):
 
 @dataclass(frozen=True)
 class Occurring(Node):
-    """Which occurrences: places in documents, each as often as it is counted."""
+    """A multiset of occurrences, which are positions in documents."""
 
     @abstractmethod
     def label(self) -> str:
         """One line for EXPLAIN."""
 
 
-# ---- What a plan's nodes are expected to cost and give, and what they did cost and give.
+# ---- estimates and measurements of nodes
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What the choice of a method weighs, in nanoseconds. Only the ratio matters."""
+    """Costs that decide which method is chosen, in nanoseconds. Only their ratios matter."""
 
     # Locating one occurrence: a suffix-array entry, its document, a bit in a map. Measured 4.2–5.5 over 4 M
     # GPT-2 tokens.
     locate_ns: float = 5.0
-    # Scanning one token of a candidate document: sequential, a vector at a time. Measured 0.25–0.28 where the
-    # n-gram is mostly absent; less where it is found early, which is not known beforehand.
+    # Scanning one token of a candidate document: sequential, a vector at a time. Measured 0.25–0.28 if the
+    # n-gram is mostly absent; less if it occurs early, which is not known beforehand.
     scan_ns: float = 0.25
-    # Locating one occurrence among few candidates: rows that stand elsewhere, most of them, are passed over.
+    # Locating one occurrence among few candidates: most rows are elsewhere and are skipped.
     sift_ns: float = 1.25
-    # Sorting one position, so that occurrences ascend; and going to a part of the text that is to be scanned.
+    # Sorting one position, so that occurrences ascend; moving to a part of the text that is scanned.
     sort_ns: float = 6.0
     window_ns: float = 60.0
 
 
-#: Those that plans are made with.
+#: The default costs.
 COSTS = Costs()
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known before running: `count` is exact (None for compound nodes), `rows` is a guess.
+    """An estimate made before running: `count` is exact (None for compound nodes), `rows` is a guess.
 
-    `method` is the access path; `order` is in which order children are evaluated, and so printed.
+    `method` is the access path; `order` is the order in which children are evaluated and printed.
     """
 
     rows: float
     count: int | None = None
     method: str | None = None
-    # What the rows are; an exact count of occurrences is enough.
+    # The unit of `rows`; an exact count of occurrences is enough.
     unit: str = "docs"
     order: tuple[int, ...] | None = None
 
@@ -119,10 +119,10 @@ class Estimate:
 
 @dataclass()
 class Actual:
-    """What one node did, summed over the segments: `calls` is in how many it was evaluated.
+    """Measurements of one node, summed over the segments: `calls` is the number of its evaluations.
 
-    Times include those of operands; `probes` are searches in an index; `methods` and `orders` count the
-    segments that used an access path, and an order of operands.
+    Times include those of operands; `probes` are searches in an index; `methods` and `orders` have the
+    numbers of segments per access path, and per order of operands.
     """
 
     calls: int = 0
@@ -133,7 +133,7 @@ class Actual:
     orders: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def label(self, unit: str = "docs") -> str:
-        """As EXPLAIN ANALYZE prints it; `unit` is what the rows are."""
+        """Format them for EXPLAIN ANALYZE; `unit` is the unit of the rows."""
         if not self.calls:
             return "never reached"
         parts = [f"actual {self.rows:,} {unit}", f"{self.seconds * 1e3:.3f} ms"]
@@ -143,11 +143,11 @@ class Actual:
         return ", ".join(parts)
 
 
-# ---- What the nodes of a plan did when it was run: for EXPLAIN ANALYZE.
+# ---- measurements while a plan runs, for EXPLAIN ANALYZE
 
 
 class PlanMeter:
-    """What each node of a plan did, by the node's `id`, summed over segments."""
+    """Measurements of each node of a plan, by the node's `id`, summed over segments."""
 
     def __init__(self) -> None:
         self.actual: dict[int, Actual] = {}
@@ -155,7 +155,7 @@ class PlanMeter:
         self._is_aside = False
 
     def of(self, node: Node) -> Actual:
-        """The numbers of one node; within `aside` they are discarded."""
+        """Return the measurements of one node; within `aside` they are discarded."""
         if self._is_aside:
             return Actual()
         return self.actual.setdefault(id(node), Actual())
@@ -164,7 +164,7 @@ class PlanMeter:
     def timed(self, node: Node) -> Iterator[Actual]:
         """Add a call and its time, that of operands included, to those of a node.
 
-        A node may be timed within its own call, where a count is a sum over documents: only the outer call
+        A node may be timed within its own call, if a count is a sum over documents: only the outer call
         counts.
         """
         key = id(node)
@@ -183,7 +183,7 @@ class PlanMeter:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Leave the numbers of the nodes as they are, for work on what does not belong to the answer."""
+        """Suspend measurement during work that is not part of the answer."""
         before, self._is_aside = self._is_aside, True
         try:
             yield
@@ -191,7 +191,7 @@ class PlanMeter:
             self._is_aside = before
 
     def note(self, node: Node, method: str) -> None:
-        """Count a method that was used for a node."""
+        """Count the use of a method for a node."""
         methods = self.of(node).methods
         methods[method] = methods.get(method, 0) + 1
 

@@ -1,4 +1,4 @@
-"""Occurrence expressions: what COUNT counts."""
+"""Occurrence expressions: the occurrences that COUNT counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OccurrencesOf(Occurring):
 
 @dataclass(frozen=True)
 class AnyOf(Occurring):
-    """The occurrences of all operands together, each once, however many of them find it."""
+    """The occurrences of all operands together, each once even if several operands find it."""
 
     operands: tuple[Occurring, ...]
 
@@ -46,8 +46,8 @@ class AnyOf(Occurring):
 class InDocs(Occurring):
     """The occurrences of the first operand in some documents.
 
-    `ordered`: exact counts decide which of both comes first. `difference`: where the documents are few left
-    out, the occurrences in these are subtracted from all.
+    `ordered`: exact counts decide which of the two is evaluated first. `difference`: if few documents are
+    left out, the occurrences in these are subtracted from all.
     """
 
     what: Occurring
@@ -67,10 +67,10 @@ class InDocs(Occurring):
 
 @dataclass(frozen=True)
 class Among(Occurring):
-    """What COUNT … SAMPLE counts: occurrences of the first operand in documents drawn from the second.
+    """The counts of COUNT … SAMPLE: occurrences of the first operand in documents drawn from the second.
 
-    It is the topmost node of its plan. Unlike InDocs it stays where the documents are all or none: how many
-    there are to draw from is a part of the answer.
+    It is the topmost node of its plan. Unlike InDocs it is kept even if the documents are all or none: the
+    number of documents to draw from is part of the answer.
     """
 
     what: Occurring
@@ -88,7 +88,7 @@ class Among(Occurring):
 
 @dataclass(frozen=True)
 class InPart(Among):
-    """Occurrences in a part of the corpus, of which all documents count, not only those that have any."""
+    """Occurrences in a part of the corpus, all of whose documents count, even those without any."""
 
     def label(self) -> str:
         return "in these documents"
@@ -96,7 +96,7 @@ class InPart(Among):
 
 @dataclass(frozen=True)
 class Several(Occurring):
-    """What is counted side by side, the topmost node of its plan: each operand's occurrences in `docs`."""
+    """Operands that are counted side by side in `docs`, the topmost node of its plan."""
 
     operands: tuple[Occurring, ...]
     docs: DocExpr
@@ -115,9 +115,9 @@ class Several(Occurring):
 class NearTo(Occurring):
     """The first operand's occurrences near one of every other, and near none of those in `apart`.
 
-    Near: starting at most `tokens` tokens before or after it, in the same document; where `tokens` is None,
-    in the same sentence, which none of them leaves. `ordered`: the rarest operand is located first, and the
-    others are looked for around it.
+    Near: starting at most `tokens` tokens before or after it, in the same document; if `tokens` is None, in
+    the same sentence, which none of them crosses. `ordered`: the rarest operand is located first, and the
+    others are searched for around it.
     """
 
     what: Occurring

@@ -1,4 +1,4 @@
-"""Conditions on plain n-grams, AND, OR and NOT over them, in the form that segments answer in one call."""
+"""Conditions on plain n-grams with AND, OR and NOT, in the form that segments evaluate in one call."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Ids = IntArray | tuple[int, ...]
 
 @dataclass(frozen=True)
 class PlainDocs(DocExpr):
-    """A condition's operators in prefix order, and its n-grams.
+    """The operators of a condition in prefix order, and its n-grams.
 
-    It stands alone, where documents are asked for and nothing is to be explained.
+    It is used alone, if documents are requested and the plan is not shown.
     """
 
     code: list[int] = field(default_factory=list)
@@ -29,7 +29,7 @@ class PlainDocs(DocExpr):
 
     @classmethod
     def of(cls, expr: DocExpr, ordered: bool) -> PlainDocs | None:
-        """The condition, or None where something else is in it.
+        """Return the condition, or None if it has other parts.
 
         `ordered`: operands may be taken in the order of their exact counts.
         """
@@ -62,11 +62,11 @@ class PlainDocs(DocExpr):
 
 
 def is_settled(expr: DocExpr) -> bool:
-    """Whether it is a condition on plain n-grams that no rewrite rule changes, unknown words aside.
+    """Return True if a condition on plain n-grams is changed by no rewrite rule, apart from unknown words.
 
-    Takes a tenth of the time of trying the rules; False where that is not certain. Rules are about operators
-    nested in their like, about constants, and about n-grams that are equal or contained in each other. For an
-    n-gram with an unknown word the kernel does nothing, so that folding it first would only take time.
+    Takes a tenth of the time of trying the rules; returns False in doubt. Rules are about operators nested in
+    operators of the same kind, about constants, and about n-grams that are equal or contained in each other.
+    An n-gram with an unknown word costs the kernel nothing, so that folding it first would only take time.
     """
     keys: list[tuple[int, ...]] = []
     return _collect(expr, None, keys) and _are_independent(keys)
@@ -101,24 +101,24 @@ def _are_independent(keys: list[tuple[int, ...]]) -> bool:
     )
 
 
-# ---- Conditions of AND, OR and NOT over placeholders alone: their plan is made once, but for the n-grams.
+# ---- templates: conditions on placeholders with AND, OR and NOT, whose plan is made once for all n-grams
 
 
 @dataclass(frozen=True)
 class Template:
-    """Operators in prefix order, as PlainDocs has them, and the placeholders of the n-grams."""
+    """Operators in prefix order, as in PlainDocs, and the placeholders of the n-grams."""
 
     code: list[int]
     leaves: list[ast.Parameter]
 
     @classmethod
     def of(cls, node: ast.Condition) -> Template | None:
-        """The template of a condition; None where something else is in it."""
+        """Return the template of a condition, or None if it has other parts."""
         template = cls([], [])
         return template if template._add(node) else None
 
     def filled(self, values: Parameters) -> PlainDocs | None:
-        """The condition for these values; None unless all of them are lists or tuples of token ids."""
+        """Return the condition for these values; None unless all of them are lists or tuples of token ids."""
         grams: list[Ids] = []
         for leaf in self.leaves:
             ids = values.value(leaf)

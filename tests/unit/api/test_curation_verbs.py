@@ -210,7 +210,7 @@ def test_an_empty_phrase_removes_nothing(where, params):
             lambda: corpus.delete(where, params=params),
             lambda: db.execute(f"DELETE DOCS WHERE {where}", params),
         ):
-            with pytest.raises(PlanError, match="an empty n-gram is in every document"):
+            with pytest.raises(PlanError, match="the empty n-gram is in every document"):
                 delete()
         assert corpus.n_documents == corpus.count_docs('""') == 3  # queries are harmless
         assert corpus.delete("doc_id >= 0") == 3

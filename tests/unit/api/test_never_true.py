@@ -77,7 +77,7 @@ def test_a_filter_makes_an_error_of_it_before_anything_is_removed(db):
 
 
 def test_a_null_among_values_that_are_found_is_said(db):
-    with pytest.warns(ConditionWarning, match=r"year IN \(…, NULL\) finds nothing by the NULL; year IS NULL"):
+    with pytest.warns(ConditionWarning, match=r"year IN \(…, NULL\) finds nothing for NULL; year IS NULL"):
         assert db.corpus("c").count_docs("year IN ?", params=[[2000, None]]) == 1
 
 

@@ -67,20 +67,20 @@ NOTED = [
     ('DIST GIVEN "a fox and a "', '"a fox and a " ends in a blank, which is part of the token after it'),
     (
         'COUNT "a*"',
-        '"*" in "a*" is a character like any other; "a" PREFIX finds words that begin so; "a" MATCH TEXT '
-        "finds it as a part of words, too",
+        '"*" in "a*" is a literal character; "a" PREFIX finds words with this prefix; "a" MATCH TEXT '
+        "finds it inside words, too",
     ),
     (
         'COUNT "one * two"',
-        '"*" in "one * two" is a character like any other; /one/ * /two/ has any token there; a gap, [1..3], '
-        "stands for several",
+        '"*" in "one * two" is a literal character; /one/ * /two/ matches any token there; a gap, '
+        "[1..3], matches several",
     ),
     (
         'COUNT "*a"',
-        '"*" in "*a" is a character like any other; /.*a/ has any letters there; "a" MATCH TEXT finds it as '
-        "a part of words, too",
+        '"*" in "*a" is a literal character; /.*a/ matches any letters there; "a" MATCH TEXT finds it '
+        "inside words, too",
     ),
-    ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" PREFIX finds words'),
+    ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a literal character; "f" PREFIX finds words'),
     (
         'COUNT "<s> fox"',
         '"<s> fox" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of the '
@@ -92,7 +92,7 @@ NOTED = [
         'the quotation marks: "fox" </s> <s> "a"',
     ),
     ('COUNT <s> " fox"', None),
-    ('COUNT "*"', '"*" in "*" is a character like any other'),
+    ('COUNT "*"', '"*" in "*" is a literal character'),
     ('COUNT "fox" MATCH TEXT', None),
     ('COUNT " fox"', None),
     ('PROB " fox" GIVEN "one"', None),
@@ -300,7 +300,7 @@ def test_a_star_is_warned_of_under_any_tokenizer(db):
         for ask, part in (
             (corpus.count, '"clim" MATCH TEXT finds it'),
             (corpus.kwic, '"clim" MATCH TEXT finds it'),
-            (lambda text, c=corpus: c.count_many([text]), "no pattern can be written here"),
+            (lambda text, c=corpus: c.count_many([text]), "patterns are not allowed here"),
         ):
             with pytest.warns(PhraseWarning, match=part) as caught:
                 ask("clim*")
@@ -328,7 +328,7 @@ def test_a_star_at_the_end_is_answered_by_prefix_where_there_are_words(db, subwo
         with pytest.raises(ngramdb.PlanError, match="PREFIX needs"):
             db.execute('COUNT "clim" PREFIX')
         return
-    assert '; "clim" PREFIX finds words that begin so; "clim" MATCH TEXT finds it' in note
+    assert '; "clim" PREFIX finds words with this prefix; "clim" MATCH TEXT finds it' in note
     assert db.execute('COUNT "clim" PREFIX').fetchall() == [(2,)]
     assert db.execute('COUNT "clim" MATCH TEXT').fetchall() == [(3,)]
 
@@ -408,7 +408,7 @@ WILD = {
     "a movie": None,
     "good": None,
 }
-ADVICE = re.compile(r"(?:; |write )(.+?),? (?:finds|looks for|has any|is matched as one|without)\b")
+ADVICE = re.compile(r"(?:; |write )(.+?),? (?:finds|looks for|matches any|is matched as one|without)\b")
 
 
 @pytest.mark.parametrize("kind", ["words", "words(lower)", "chars", "pieces"])

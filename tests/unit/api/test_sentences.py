@@ -118,7 +118,7 @@ def test_a_separator_of_ids_is_a_number():
 def test_sentences_of_patterns_are_refused_where_a_separator_cuts_documents(corpora):
     _, whole, _ = corpora
     message = (
-        "models of whole cut documents at its sentence_separator, and not where patterns find sentences; "
+        "models of whole split documents at its sentence_separator, not at the sentences that patterns find; "
         r"DOCUMENT \(document=True in Python\) scores a text as a document"
     )
     for question in (
@@ -138,11 +138,11 @@ def test_sentences_that_are_not_known_are_refused():
     with ngramdb.connect() as db:
         filled(db, "bare", "words", LINES, sentences=False)
         ids = filled(db, "ids", "tokens", [[1, 2]])
-        with pytest.raises(PlanError, match=r"bare does not know its sentences.* DOCUMENT"):
+        with pytest.raises(PlanError, match=r"the sentences of bare are not known.* DOCUMENT"):
             db.execute('SCORE "the cat" SENTENCE FROM bare')
         nothing = db.create_corpus("nothing", "tokens")
         assert nothing.score([1, 2], "infgram", sentence=True).count.tolist() == [0, 0, 0]
-        with pytest.raises(PlanError, match=r"ids does not know its sentences.* DOCUMENT"):
+        with pytest.raises(PlanError, match=r"the sentences of ids are not known.* DOCUMENT"):
             ids.score([1], sentence=True)
 
 

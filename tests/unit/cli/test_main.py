@@ -512,7 +512,7 @@ def test_export_writes_documents_as_they_came(database: str, tmp_path: Path, cap
     assert (tmp_path / "one.jsonl").read_text() == '{"text":"c","x":2}\n'
     assert "note" not in capsys.readouterr().err
     assert main(["export", database, "odd", "none.jsonl", "--where", '"a*"']) == 0
-    assert capsys.readouterr().err.startswith('note: "*" in "a*" is a character like any other')
+    assert capsys.readouterr().err.startswith('note: "*" in "a*" is a literal character')
     assert main(["export", database, "odd", "bad.jsonl", "--where", "x ="]) == 1
     assert not (tmp_path / "bad.jsonl").exists()
     assert main(["export", database, "nothing", "bad.jsonl"]) == 1

@@ -121,7 +121,7 @@ def test_what_cannot_be_a_key_says_so(db):
     db.create_corpus("c").append([("a", {"x": 1, "s": "t", "form": "f"})])
     assert db.execute('COUNT "a" GROUP BY form').fetchall() == [("f", 1)]
     for text, said in (
-        ("COUNT DOCS GROUP BY s / 2", "a number is divided, and s is a string"),
+        ("COUNT DOCS GROUP BY s / 2", "only numbers can be divided, and s is a string"),
         ("COUNT DOCS GROUP BY x / 0", "divided by a number above 0, not by 0"),
         ("COUNT DOCS GROUP BY YEAR(x)", "YEAR takes dates, which are texts"),
         ("COUNT DOCS GROUP BY RIGHT 1", "RIGHT is for occurrences"),

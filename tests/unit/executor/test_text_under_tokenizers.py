@@ -250,7 +250,7 @@ def test_patterns_with_words_are_about_words_as_a_whole(corpus):
     assert corpus.count(ngramdb.pattern('"an" PREFIX ("nowhere" | /x+/)')) == 0
     with pytest.raises(PlanError, match="an n-gram beside words of the text takes text, not token ids"):
         corpus.count(ngramdb.pattern("/a/ [1, 2]"))
-    with pytest.raises(PlanError, match="takes whole words, and MATCH TEXT parts of them"):
+    with pytest.raises(PlanError, match="applies to whole words, and MATCH TEXT to parts of them"):
         corpus.count(ngramdb.pattern('/a/ "an" MATCH TEXT'))
     with pytest.raises(PlanError, match="at least one token"):
         corpus.count(ngramdb.pattern('/a/ " "'))
@@ -270,7 +270,7 @@ def test_an_index_without_texts_refuses_them(tmp_path):
     assert pile.count("flies like") == 1
     with pytest.raises(PlanError, match=r"/fl.\*/ needs the texts of the documents, and pile has"):
         pile.count(ngramdb.pattern("/fl.*/"))
-    with pytest.raises(InvalidArgument, match=r"need the texts .* pile has token ids alone"):
+    with pytest.raises(InvalidArgument, match=r"need the texts .* pile has only token ids"):
         pile.count("flies", match_text=True)
 
 

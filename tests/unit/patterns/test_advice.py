@@ -112,7 +112,7 @@ def test_case_that_is_ignored_of_the_last_n_gram_only_is_noted() -> None:
     with ngramdb.connect() as connection:
         connection.create_corpus("c").append(["A b"])
         for statement in ('COUNT "a" OR "b" IGNORE CASE', 'COUNT DOCS WHERE "a" OR "b" IGNORE CASE'):
-            assert "the last n-gram alone" in connection.execute(statement).summary["note"]
+            assert "the last n-gram only" in connection.execute(statement).summary["note"]
         for statement in (
             'COUNT "A" "b" IGNORE CASE',
             'KWIC "A" * "b" IGNORE CASE',
@@ -121,7 +121,7 @@ def test_case_that_is_ignored_of_the_last_n_gram_only_is_noted() -> None:
             'DOCS WHERE "A" "b" IGNORE CASE',
             'COUNT "A" AND "b" IGNORE CASE WITHIN 3 TOKENS',
         ):
-            assert "the last n-gram alone" in connection.execute(statement).summary["note"]
+            assert "the last n-gram only" in connection.execute(statement).summary["note"]
         for statement in ('COUNT ("A" "b") IGNORE CASE', 'COUNT "1" "b" IGNORE CASE'):
             assert "note" not in connection.execute(statement).summary
         for statement in ('COUNT "a" IGNORE CASE OR "b" IGNORE CASE', 'COUNT "a" IGNORE CASE OR "b"'):
@@ -148,7 +148,7 @@ NOTED = {
         'COUNT "2*3"': None,
         'COUNT "http://a.b?c=d"': None,
         'COUNT "*"': None,
-        'COUNT "a wom?n"': '"a" /wom.n/ has any letter',
+        'COUNT "a wom?n"': '"a" /wom.n/ matches any letter',
         'COUNT "go*" MATCH TEXT': None,
         'COUNT "goi*" MATCH TEXT': '"goi" PREFIX',
         'KWIC "wo?an" MATCH TEXT': "/wo.an/",
@@ -239,7 +239,7 @@ def test_a_star_in_a_template_of_like_is_noted() -> None:
             "source LIKE 'brown'": None,
         }.items():
             note = connection.execute(f"COUNT DOCS WHERE {condition}").summary.get("note")
-            assert note is None if advice is None else f"; {advice} has any text there" in note, condition
+            assert note is None if advice is None else f"; {advice} matches any text there" in note, condition
             if advice is not None:
                 assert connection.execute(f"COUNT DOCS WHERE source {advice}").fetchall() == [(1,)]
 

@@ -38,7 +38,7 @@ def test_current_corpus_comes_before_the_others():
 
 
 def test_a_current_corpus_that_is_gone_is_an_error_and_no_other_one_meant():
-    gone = r"the current corpus, 'dropped', is no longer there. Say FROM name, or USE name once; known: "
+    gone = r"the current corpus, 'dropped', no longer exists. Write FROM name, or USE name once; known: "
     for corpora, known in (((WIKI, BOOKS), "books, wiki"), ((WIKI,), "wiki")):
         for text in ('COUNT "a"', 'KEYWORDS OF WHERE "a" AGAINST REST', 'DELETE DOCS WHERE "a"'):
             with pytest.raises(BindError, match=gone + known):
@@ -113,7 +113,7 @@ def test_parameters_may_be_text_ids_and_numbers():
         (
             "COUNT :word",
             {"word": "a", "wrd": 1},
-            "a value was given for :wrd, which does not stand in the statement; did you mean :word?",
+            "a value was given for :wrd, which is not in the statement; did you mean :word?",
         ),
         ("COUNT :word", ["a"], ":word takes its value by name: give a dict"),
         ("COUNT ?", {"a": 1}, "? takes its value by position: give a list or a tuple, not a dict"),

@@ -61,26 +61,26 @@ def db():
         ),
         (
             'COUNT year = 2001 AND "the"',
-            "this says something of whole documents and has no occurrences to count: put the n-gram first, "
-            "and this behind AND or WHERE",
+            "this is a condition on whole documents, without occurrences to count: write the n-gram first, "
+            "and this after AND or WHERE",
             7,
         ),
         ("COUNT [1] MATCH TEXT", "MATCH TEXT and IGNORE CASE take text, not token ids", 7),
         (
             "DOCS WHERE text LIKE '%the cat%'",
-            'text is no metadata field; WHERE "the cat" MATCH TEXT finds documents by their text',
+            'text is not a metadata field; WHERE "the cat" MATCH TEXT finds documents by their text',
             12,
         ),
         (
             "DOCS WHERE NOT text = 'a \"b\"'",
-            'text is no metadata field; WHERE "a \\"b\\"" MATCH TEXT finds',
+            'text is not a metadata field; WHERE "a \\"b\\"" MATCH TEXT finds',
             16,
         ),
-        ("DOCS WHERE text LIKE 'a%b'", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 12),
-        ("DOCS WHERE text IS NULL", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 12),
-        ("DOCS ORDER BY text", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 15),
+        ("DOCS WHERE text LIKE 'a%b'", 'text is not a metadata field; WHERE "…" MATCH TEXT finds', 12),
+        ("DOCS WHERE text IS NULL", 'text is not a metadata field; WHERE "…" MATCH TEXT finds', 12),
+        ("DOCS ORDER BY text", 'text is not a metadata field; WHERE "…" MATCH TEXT finds', 15),
         ("DOCS WHERE meta.text = 'a'", "no document has a field 'meta.text'", 12),
-        ('COUNT "the" [1..2] ""', "a part of a pattern with gaps has at least one token", 20),
+        ('COUNT "the" [1..2] ""', "a part of a pattern with gaps needs at least one token", 20),
     ],
 )
 def test_what_makes_no_sense_is_an_error_with_its_place(db, statement, message, column):
@@ -128,7 +128,7 @@ def test_fields_beyond_the_columns_are_found_in_json():
         assert [row[0] for row in db.execute("DOCS WHERE metadata.f299 = 299")] == [0]
         with pytest.raises(ngramdb.BindError, match="no document has a field 'nowhere'"):
             db.execute("DOCS WHERE nowhere IS NULL")
-        with pytest.raises(ngramdb.BindError, match="text is no metadata field"):
+        with pytest.raises(ngramdb.BindError, match="text is not a metadata field"):
             db.execute("DOCS WHERE text LIKE 'a%'")
         assert db.execute("COUNT DOCS GROUP BY f299").fetchall() == [(299, 1), ("x", 1), (None, 1)]
 
@@ -154,7 +154,7 @@ def test_any_name_is_a_field_where_there_are_no_documents():
                 corpus.compact()
             for question, rows in questions.items():
                 assert db.execute(question).fetchall() == rows, (state, question)
-        with pytest.raises(ngramdb.BindError, match="text is no metadata field"):
+        with pytest.raises(ngramdb.BindError, match="text is not a metadata field"):
             db.execute("DOCS WHERE text LIKE 'a%'")
         corpus.append(["two"])
         with pytest.raises(ngramdb.BindError, match="no document has a field 'n'"):
