@@ -12,6 +12,9 @@ SENTENCE_BREAK = MAX_TOKEN_ID - 1
 # Integers are kept in 64 bits wherever they end up: options, limits, metadata, the manifest.
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 
+# No document has more tokens; a larger number in WINDOW has the same effect.
+WHOLE_DOCUMENT = 2**32 - 1
+
 # The longest gap of a pattern, in tokens: as a distance between positions, it has to fit 32 bits.
 MAX_GAP = 2**31 - 1
 

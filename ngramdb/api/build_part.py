@@ -12,11 +12,11 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.executor import document_subset
-    from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions import docs_plan
 else:
-    plans = lazy_module("ngramdb.planner.plan")
     document_subset = lazy_module("ngramdb.executor.document_subset")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
 
 
 class BoundPart(BoundCorpus):
@@ -33,10 +33,10 @@ class BoundPart(BoundCorpus):
         """Return the part of the corpus at a version."""
         whole = self._whole.opened(snapshot)
         condition, phrases = self._whole.condition(self._where, self._params, whole)
-        counting = plans.CountDocuments(whole, condition, phrases=phrases)
+        counting = docs_plan.CountDocuments(whole, condition, phrases=phrases)
         self._whole.number(counting)  # warns of likely mistakes in the condition
         plan = self.optimized(counting)
-        assert isinstance(plan, plans.CountDocuments)
+        assert isinstance(plan, docs_plan.CountDocuments)
         with self.work():
             return document_subset.slice_of(whole, plan.where, plan.costs, self._where)
 

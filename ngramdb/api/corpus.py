@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import scoring
-    from ngramdb.executor.questions import trace as spans
     from ngramdb.ingest import arrow_objects
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         dispersion,
         dist,
         docs,
+        docs_plan,
         generate,
         keywords,
         kwic,
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         results,
         score,
         trace,
+        trace_plan,
     )
     from ngramdb.questions import copy as copying
     from ngramdb.questions.arguments import models, packing, parsing, to_ast, units
@@ -103,6 +104,7 @@ else:
     copying = lazy_module("ngramdb.questions.copy")
     delete = lazy_module("ngramdb.questions.delete")
     describe = lazy_module("ngramdb.questions.describe")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
@@ -124,8 +126,8 @@ else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
-    spans = lazy_module("ngramdb.executor.questions.trace")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    trace_plan = lazy_module("ngramdb.questions.trace_plan")
     units = lazy_module("ngramdb.questions.arguments.units")
 
 Path = str | os.PathLike[str]
@@ -649,7 +651,7 @@ class Corpus(_Verbs):
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
-            found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
+            found = trace_plan.maximal_spans(trace_plan.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
     def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
@@ -670,7 +672,7 @@ class Corpus(_Verbs):
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
-            return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
+            return trace_plan.match_ends(trace_plan.longest_matches(view.index, ids)) - np.arange(len(ids))
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -1039,7 +1041,7 @@ class Corpus(_Verbs):
         """
         view = self._bound.current()
         found, phrases = self._bound.condition(where, params, view)
-        documents = plans.Documents(view, found, False, None, 0)
+        documents = docs_plan.Documents(view, found)
         options = {} if format is None else {"format": format}
         name = given_documents.as_path(path)
         return self._bound.number(copying.ExportDocuments(documents, name, options, phrases=phrases))

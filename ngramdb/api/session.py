@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.plan import CountDocuments, Documents
+    from ngramdb.questions import docs_plan
     from ngramdb.questions.session import BindCondition, Written
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
@@ -47,6 +47,7 @@ else:
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
     deletion = lazy_module("ngramdb.engine.changes.deletion")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
 
 
 class DatabaseSession:
@@ -164,15 +165,17 @@ class DatabaseSession:
     def change(self, name: str, action: str, /) -> AbstractContextManager[Change]:
         return self._database.change(name, action)
 
-    def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
-        """Bind and plan the condition on the newest version, which is that of a change under way."""
+    def planned(
+        self, condition: BindCondition, corpus: Corpus, /
+    ) -> tuple[plans.DocExpr, plans.Costs | None]:
+        """Bind and optimize a condition on the newest version, which is that of a change under way."""
         store = self._database.store
         newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
         plan, _ = planner.optimize(
-            plans.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
+            docs_plan.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
         )
-        assert isinstance(plan, plans.CountDocuments)
-        return plan
+        assert isinstance(plan, docs_plan.CountDocuments)
+        return plan.where, plan.costs
 
     def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
         self._database.require_own(name)
@@ -200,7 +203,8 @@ class DatabaseSession:
     def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written:
         return exporting.export_rows(rows, path, format)
 
-    def run_export(self, documents: Documents, path: str, format: str | None, /) -> Written:
+    def run_export(self, documents: plans.Plan, path: str, format: str | None, /) -> Written:
+        assert isinstance(documents, docs_plan.Documents)
         return exporting.export_documents(documents, path, format)
 
     def run_analyze(self, name: str, order: int | None, /) -> analyzing.AnalysisReport:

@@ -16,6 +16,7 @@ from ngramdb.conditions.stored_text import WHITE_SPACE
 from ngramdb.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.patterns import Gapped, Gram, Pattern, StoredText, StoredWords, TokenPattern, Variants, one_case
 from ngramdb.planner.plan import Among, AnyOf, InDocs, NearTo, OccurrencesOf, Occurring, Several
+from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 
 _WHITE_SPACE = re.compile(f"[{WHITE_SPACE}]+")
@@ -96,6 +97,22 @@ def _cuts_of(gram: Gram, owners: Sequence[Gram | Variants], weight: int, tokeniz
         sought = owner.sought if isinstance(owner, Variants) else None
         found.update(dict.fromkeys(spelled_cuts(gram, sought, tokenizer)))
     return tuple(found) if len(owners) > 1 or len(found) == weight else ((0, 0),) * weight
+
+
+def net_count(corpus: Corpus, expr: Occurring) -> int | None:
+    """Return the count of an expression from the index alone; None if it is no sum of n-grams' counts."""
+    if isinstance(expr, AnyOf):
+        if not are_apart(expr.operands, corpus.tokenizer):
+            return None
+        counts = [net_count(corpus, operand) for operand in expr.operands]
+        return None if None in counts else sum(n for n in counts if n is not None)
+    pattern = expr.pattern if isinstance(expr, OccurrencesOf) else None
+    if isinstance(pattern, Gram):
+        return int(corpus.index.count(pattern.ids))
+    if isinstance(pattern, Variants):
+        pairs = zip(pattern.grams, pattern.weights, strict=True)
+        return sum(weight * int(corpus.index.count(gram.ids)) for gram, weight in pairs)
+    return None
 
 
 def are_apart(operands: Sequence[Occurring], tokenizer: Tokenizer) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.per_segment import matching
 from ngramdb.planner.plan import AllDocs, DocExpr, changed
 from ngramdb.source import Corpus
 

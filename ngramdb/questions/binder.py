@@ -22,7 +22,7 @@ from ngramdb.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import concordance, conditions, counting, generation
+    from ngramdb.planner.binding import conditions, generation
     from ngramdb.planner.binding import questions as documents
     from ngramdb.questions import (
         alter,
@@ -32,20 +32,22 @@ if TYPE_CHECKING:
         compact,
         copy,
         corpora,
+        count,
         delete,
         describe,
         dispersion,
+        docs,
         explain,
         keywords,
+        kwic,
         ngrams,
         settings,
         show,
+        trace,
         versions,
     )
 else:
-    concordance = lazy_module("ngramdb.planner.binding.concordance")
     conditions = lazy_module("ngramdb.planner.binding.conditions")
-    counting = lazy_module("ngramdb.planner.binding.counting")
     documents = lazy_module("ngramdb.planner.binding.questions")
     generation = lazy_module("ngramdb.planner.binding.generation")
     alter = lazy_module("ngramdb.questions.alter")
@@ -55,14 +57,18 @@ else:
     compact = lazy_module("ngramdb.questions.compact")
     copy = lazy_module("ngramdb.questions.copy")
     corpora = lazy_module("ngramdb.questions.corpora")
+    count = lazy_module("ngramdb.questions.count")
     delete = lazy_module("ngramdb.questions.delete")
     describe = lazy_module("ngramdb.questions.describe")
     dispersion = lazy_module("ngramdb.questions.dispersion")
+    docs = lazy_module("ngramdb.questions.docs")
     explain = lazy_module("ngramdb.questions.explain")
     keywords = lazy_module("ngramdb.questions.keywords")
+    kwic = lazy_module("ngramdb.questions.kwic")
     ngrams = lazy_module("ngramdb.questions.ngrams")
     settings = lazy_module("ngramdb.questions.settings")
     show = lazy_module("ngramdb.questions.show")
+    trace = lazy_module("ngramdb.questions.trace")
     versions = lazy_module("ngramdb.questions.versions")
 
 Bind = Callable[[Scope, Any], plan.Plan]
@@ -77,8 +83,8 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Compact": lambda: compact.bind,
     "CopyFrom": lambda: copy.bind_from,
     "CopyTo": lambda: copy.bind_to,
-    "Count": lambda: counting.count,
-    "CountDocs": lambda: counting.count_docs,
+    "Count": lambda: count.bind,
+    "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
     "Delete": lambda: delete.bind,
     "Describe": lambda: describe.bind,
@@ -86,14 +92,14 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Dispersion": lambda: dispersion.bind,
     "Dist": lambda: documents.dist,
     "DistBefore": lambda: documents.dist_before,
-    "Docs": lambda: documents.docs,
+    "Docs": lambda: docs.bind,
     "DropCorpus": lambda: corpora.bind_drop,
     "DropVersion": lambda: versions.bind_drop,
     "Explain": lambda: explain.bind,
     "Generate": lambda: generation.generate,
     "KeepVersion": lambda: versions.bind_keep,
     "Keywords": lambda: keywords.bind,
-    "Kwic": lambda: concordance.kwic,
+    "Kwic": lambda: kwic.bind,
     "Ngrams": lambda: ngrams.bind,
     "Prob": lambda: documents.prob,
     "ResetSetting": lambda: settings.bind_reset,
@@ -101,7 +107,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Score": lambda: documents.score,
     "SetSetting": lambda: settings.bind_set,
     "Show": lambda: show.bind_show,
-    "Trace": lambda: concordance.trace,
+    "Trace": lambda: trace.bind,
     "Use": lambda: attach.bind_use,
 }
 

@@ -23,18 +23,17 @@ from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import ASSOCIATION, OF_OCCURRENCES, Table
-from ngramdb.executor.per_segment import each_segment
-from ngramdb.executor.questions.counting import evaluator_of
+from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.executor.subcorpus import Subcorpus
 from ngramdb.interruptible_sort import numbered
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
+from ngramdb.limits import WHOLE_DOCUMENT
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner.binding.conditions import in_part
 from ngramdb.planner.binding.scope import Scope, require_sentences
 from ngramdb.planner.plan import (
-    WHOLE_DOCUMENT,
     Actual,
     AllDocs,
     Costs,

@@ -11,8 +11,9 @@ from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import EXPORT_OPTIONS, LOAD_OPTIONS
-from ngramdb.planner.plan import Documents, Node, Outer, Plan, changed
-from ngramdb.questions.plans import Action, OfDocuments, run
+from ngramdb.planner.plan import Node, Outer, Plan, changed
+from ngramdb.questions.docs_plan import Documents, OfDocuments
+from ngramdb.questions.plans import Action, run
 from ngramdb.questions.session import Session, Written
 
 LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")

@@ -12,8 +12,9 @@ from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import CORPUS_OPTIONS
-from ngramdb.planner.plan import Documents, Plan, changed
-from ngramdb.questions.plans import Action, OfDocuments
+from ngramdb.planner.plan import Plan, changed
+from ngramdb.questions.docs_plan import Documents, OfDocuments, selected
+from ngramdb.questions.plans import Action
 from ngramdb.questions.session import Session
 from ngramdb.registries import DEFAULT_TOKENIZER
 
@@ -80,8 +81,6 @@ class CopyDocuments(OfDocuments):
         return f"create corpus {self.name} of {self.documents.label()}"
 
     def act(self, session: Session) -> Result:
-        from ngramdb.executor.questions.documents import selected
-
         chosen = selected(self.documents)
         made = session.run_copy(self.name, self.documents.corpus, chosen, self.if_not_exists)
         if made is None:

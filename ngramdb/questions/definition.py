@@ -18,7 +18,7 @@ from ngramdb.questions.spelling import Spelling
 
 #: The names of questions in addresses, in the order of the service's description, and their definitions.
 ROUTES = {
-    "count": "count.DEFINITION",
+    "count": "count_requests.DEFINITION",
     "concordance": "kwic.DEFINITION",
     "documents": "docs.DEFINITION",
     "next": "dist.DEFINITION",
@@ -31,7 +31,7 @@ ROUTES = {
     "probability": "prob.DEFINITION",
     "score": "score.DEFINITION",
     "generate": "generate.DEFINITION",
-    "frequency": "count.FREQUENCY",
+    "frequency": "count_requests.FREQUENCY",
 }
 
 

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from ngramdb.conditions.docset import DocSet
 from ngramdb.errors import PlanError
-from ngramdb.executor.questions.counting import evaluator_of
-from ngramdb.executor.questions.document_columns import ReturnedColumns
-from ngramdb.executor.questions.documents import BATCH_DOCUMENTS, matching
+from ngramdb.executor.per_segment import evaluator_of, matching
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
@@ -36,6 +34,8 @@ from ngramdb.planner.plan import (
     Plan,
     Question,
 )
+from ngramdb.questions.docs_plan import BATCH_DOCUMENTS
+from ngramdb.questions.document_columns import ReturnedColumns
 from ngramdb.questions.plans import Action
 from ngramdb.questions.session import BindCondition, Session
 from ngramdb.source import Catalog, Corpus
@@ -133,9 +133,9 @@ def remove(
     """
     with session.change(name, f"delete from {name}") as change:
         view = change.view
-        asked = session.planned(condition, view)
-        chosen = [docs.numbers() for _, docs in matching(view, asked.where, asked.costs, None)]
-        details = list(notes(view, chosen, asked.where, asked.costs))
+        where, costs = session.planned(condition, view)
+        chosen = [docs.numbers() for _, docs in matching(view, where, costs, None)]
+        details = list(notes(view, chosen, where, costs))
         change.remove(chosen, details, statement=statement, reason=reason)
         outcome = change.commit()
     return Removed(outcome.documents, outcome.tokens, outcome.version, view, tuple(chosen))

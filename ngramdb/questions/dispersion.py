@@ -24,9 +24,7 @@ import numpy as np
 from ngramdb import bool_arguments
 from ngramdb.conditions.disjunction import united
 from ngramdb.errors import BindError, InvalidArgument
-from ngramdb.executor.per_segment import each_segment
-from ngramdb.executor.questions.counting import evaluator_of
-from ngramdb.executor.questions.grouping import Groups, add_groups, add_to_groups
+from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
@@ -49,6 +47,7 @@ from ngramdb.planner.plan import (
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Help
+from ngramdb.questions.groups import Groups, add_groups, add_to_groups
 from ngramdb.questions.plans import Query
 from ngramdb.questions.requests import Parameter
 from ngramdb.questions.spelling import Condition, Spelling

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
     from ngramdb.planner import plan as plans
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions import docs_plan
     from ngramdb.questions.arguments import to_ast
 else:
     ast = lazy_module("ngramdb.language.ast")
     plans = lazy_module("ngramdb.planner.plan")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
 
 
@@ -49,15 +52,15 @@ class Verbs(Asking):
         returning: str | Sequence[str] | None = None,
         params: ParameterValues = None,
     ) -> Result:
-        """The documents that meet a condition, all without one: DOCS.
+        """Return the documents that meet a condition, or all documents: DOCS.
 
         Parameters
         ----------
-        where, params : a condition as after WHERE
-        order_by : one field or several; doc_id by default. Documents without the field come last
-        descending : the reverse order
-        limit, offset : the greatest number of rows, and the number of rows to pass over before them
-        returning : the column, or the columns, that are wanted: fields, `doc_id`, `length`, `text`
+        where, params : condition as after WHERE
+        order_by : one or several fields; doc_id by default. Documents without the field are last
+        descending : reverse the order
+        limit, offset : maximum number of rows, and number of rows skipped before them
+        returning : one or several columns: fields, `doc_id`, `length`, `text`
 
         Returns
         -------
@@ -66,9 +69,9 @@ class Verbs(Asking):
         Raises
         ------
         InvalidArgument
-            A limit or an offset that is not a whole number of at least 0.
+            The limit or the offset is not a whole number of at least 0.
         """
-        # Asked by the hundred thousand, so that what is usual is not looked at any further.
+        # Called by the hundred thousand: defaults are not checked.
         if descending is not False:
             descending = bool_arguments.as_flag("descending", descending)
         if order_by is not None or returning is not None:
@@ -84,18 +87,18 @@ class Verbs(Asking):
             limit, offset = to_ast.at_least(0, "limit", limit), to_ast.whole(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
-        return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
+        return self._bound.run(docs_plan.Documents(view, found, descending, limit, offset, phrases=phrases))
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
-        """The number of documents that meet a condition: COUNT DOCS.
+        """Return the number of documents that meet a condition: COUNT DOCS.
 
         Parameters
         ----------
-        where, params : a condition as after WHERE; all documents without one
+        where, params : condition as after WHERE; by default, all documents are counted
         """
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
-        return self._bound.number(plans.CountDocuments(view, found, phrases=phrases))
+        return self._bound.number(docs_plan.CountDocuments(view, found, phrases=phrases))
 
     def sample(
         self,
@@ -109,16 +112,16 @@ class Verbs(Asking):
 
         Parameters
         ----------
-        size : the number of documents
-        where, params : a condition as after WHERE; all documents without one
-        seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
+        size : number of documents
+        where, params : condition as after WHERE; by default, documents are drawn from all
+        seed : equal seeds draw equal documents; by default, a seed is drawn, and is in `summary['seed']`
         """
         sample = ast.Sample(to_ast.required(1, "size", size), to_ast.number(0, "seed", seed))
         return self._bound.ask(ast.Docs(sample=sample), where, params)
 
 
 def _documents(asked: Asked) -> Statement:
-    """Return the statement, whose condition is that of occurrences, that of `where`, or both."""
+    """Return the statement; its condition is the pattern, `where`, or both."""
     given = asked.given
     statement = Statement("DOCS", "DOCS").source(asked.corpus, asked.version)
     ways = [name for name in ("q", "ids", "pattern") if given[name] is not None]
@@ -151,3 +154,40 @@ DEFINITION = WrittenByHand(
         ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
     ),
 )
+
+
+def bind(scope: Scope, node: ast.Docs) -> plans.Plan:
+    """Return the plan of DOCS."""
+    from ngramdb.planner.binding import conditions, fields
+    from ngramdb.questions.sampling import bind_sample
+
+    corpus = scope.corpus(node.source)
+    keys = fields.document_keys(scope, node.order_by, corpus)
+    by_id = len(keys) == 1 and keys[0] == plans.FieldKey("doc_id", True, keys[0].descending)
+    return docs_plan.Documents(
+        corpus,
+        conditions.condition(scope, node.where, corpus),
+        descending=by_id and keys[0].descending,
+        limit=scope.number(node.limit, "LIMIT", 0),
+        offset=scope.number(node.offset, "OFFSET", 0) or 0,
+        order=() if by_id else keys,
+        sample=bind_sample(scope, node.sample),
+        returning=fields.returned_fields(scope, node.returning, corpus),
+    )
+
+
+def bind_count(scope: Scope, node: ast.CountDocs) -> plans.Plan:
+    """Return the plan of COUNT DOCS: one number, or a row for each group."""
+    from ngramdb.planner.binding import conditions
+
+    corpus = scope.corpus(node.source)
+    where = conditions.condition(scope, node.where, corpus)
+    if node.group_by:
+        from ngramdb.questions import count_groups
+
+        return count_groups.bind_documents(scope, node, corpus, where)
+    if node.order_by or node.top is not None:
+        from ngramdb.questions.count_groups import refuse_order
+
+        refuse_order(scope, node)
+    return docs_plan.CountDocuments(corpus, where)

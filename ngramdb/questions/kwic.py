@@ -6,27 +6,39 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ngramdb import bool_arguments
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
+from ngramdb.limits import WHOLE_DOCUMENT
+from ngramdb.planner import plan as plans
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.requests import SENTENCE, Given, Parameter, is_of_sentence, is_sampled
 from ngramdb.questions.spelling import Condition, Occurring, Order, Returning, Sampled, Spelling
 from ngramdb.questions.verbs import Asking
+from ngramdb.registries import CHARACTER_TOKENIZERS
 
 if TYPE_CHECKING:
+    from ngramdb import patterns
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import python_warnings
+    from ngramdb.questions import kwic_plan, python_warnings, results
     from ngramdb.questions.arguments.patterns import Pattern
     from ngramdb.questions.arguments.signatures import Ngram
-    from ngramdb.questions.results import Places
+    from ngramdb.source import Corpus
 else:
+    patterns = lazy_module("ngramdb.patterns")
     cautions = lazy_module("ngramdb.planner.cautions")
+    kwic_plan = lazy_module("ngramdb.questions.kwic_plan")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    results = lazy_module("ngramdb.questions.results")
+
+# Tokens on either side of a match without WINDOW: of words or subwords, and of single characters.
+WINDOW = 10
+WINDOW_OF_CHARACTERS = 40
 
 
 class Window(Spelling):
@@ -66,20 +78,19 @@ class Verbs(Asking):
         ignore_case: bool | None = None,
         params: ParameterValues = None,
     ) -> Result:
-        """The occurrences of an n-gram with the text to the left and right of each: KWIC.
+        """Return the occurrences of an n-gram with the text to the left and right of each: KWIC.
 
         Parameters
         ----------
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
-        where, params : only in documents that meet this condition
-        window : tokens on either side; 'sentence' for what is in the sentence of the occurrence
-        order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side; or the field, or the
-            fields, of its document
-        descending : the reverse order
-        limit, offset : the greatest number of rows, and the number of rows to pass over before them
-        sample, seed : the number of rows to draw at random; the same seed draws the same rows
-        returning : the field, or the fields, of its document to put beside each line
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
+        where, params : condition on documents, as after WHERE
+        window : number of tokens on either side; 'sentence' for the whole sentence
+        order_by : 'doc_id' (then by position), the text on the 'left' or 'right', or one or several fields
+        descending : reverse the order
+        limit, offset : maximum number of rows, and number of rows skipped before them
+        sample, seed : number of rows to draw at random; equal seeds draw equal rows
+        returning : one or several fields of the document, as further columns
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; by default, the setting `match` applies
 
         Returns
         -------
@@ -111,14 +122,14 @@ class Verbs(Asking):
         match_text: bool | None = None,
         ignore_case: bool | None = None,
         params: ParameterValues = None,
-    ) -> Places:
-        """Where a pattern occurs, as arrays: the lines of KWIC without their texts.
+    ) -> results.Places:
+        """Return the places of a pattern as arrays: the lines of KWIC without their texts.
 
         Parameters
         ----------
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
-        where, params : only in documents that meet this condition
-        match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
+        where, params : condition on documents, as after WHERE
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE; by default, the setting `match` applies
 
         Returns
         -------
@@ -131,8 +142,9 @@ class Verbs(Asking):
         bound = self._bound
         tree = ast.Kwic(to_ast.occurring(pattern, match_text, ignore_case), offset=ast.Value(0))
         plan = bound.optimized(bound.bind(tree, where, params))
+        assert isinstance(plan, kwic_plan.Concordance)
         with bound.work():
-            found = python_warnings.occurrences(plan)
+            found = results.Places(*kwic_plan.places_of(plan))
         if not len(found.doc_ids) and plan.phrases:
             python_warnings.warn(cautions.cautions_of_nothing(plan))
         return found
@@ -170,6 +182,93 @@ DEFINITION = Definition(
         ),
     ),
 )
+
+
+def bind(scope: Scope, node: ast.Kwic) -> plans.Plan:
+    """Return the plan of KWIC."""
+    from ngramdb.planner.binding import conditions, fields, occurrences
+    from ngramdb.questions.sampling import bind_sample
+
+    corpus = scope.corpus(node.source)
+    if isinstance(node.what, ast.Not):
+        what = "KWIC cannot begin with NOT; DOCS WHERE NOT … lists the documents without"
+        scope.fail(PlanError, what, node.what)
+    found = occurrences.occurring(scope, node.what, corpus, conditions.condition)
+    pattern = _common_pattern(found)
+    if isinstance(pattern, patterns.Gram) and not len(pattern):
+        scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
+    where = conditions.condition(scope, node.where, corpus)
+    order, depth, keys = _order(scope, node.order_by, corpus)
+    is_pattern = isinstance(found, plans.OccurrencesOf)
+    return kwic_plan.Concordance(
+        corpus,
+        pattern,
+        where if is_pattern else plans.AllDocs(),
+        _window(scope, node, corpus),
+        order,
+        order != kwic_plan.BY_FIELDS and bool(node.order_by) and node.order_by[0].descending,
+        scope.number(node.limit, "LIMIT", 0),
+        scope.number(node.offset, "OFFSET", 0) or 0,
+        bind_sample(scope, node.sample),
+        returning=fields.returned_fields(scope, node.returning, corpus, beside=True),
+        keys=keys,
+        depth=depth,
+        what=None if is_pattern else plans.InPart(found, where),
+    )
+
+
+def default_window(tokenizer_kind: str) -> int:
+    """Return the number of tokens on either side without WINDOW."""
+    return WINDOW_OF_CHARACTERS if tokenizer_kind in CHARACTER_TOKENIZERS else WINDOW
+
+
+def _window(scope: Scope, node: ast.Kwic, corpus: Corpus) -> int | None:
+    """Return the number of tokens on either side, or None for the sentence."""
+    from ngramdb.planner.binding.scope import require_sentences
+
+    if isinstance(node.window, ast.InSentence):
+        require_sentences(scope, node.window, corpus)
+        return None
+    window = scope.number(node.window, "WINDOW", 0)
+    return default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT)
+
+
+def _common_pattern(found: plans.Occurring) -> patterns.Pattern | None:
+    """Return the pattern that all occurrences of an expression match; None if there are several."""
+    if isinstance(found, (plans.InDocs, plans.NearTo)):
+        return _common_pattern(found.what)
+    return found.pattern if isinstance(found, plans.OccurrencesOf) else None
+
+
+def _order(
+    scope: Scope, keys: tuple[ast.OrderBy, ...], corpus: Corpus
+) -> tuple[str, int | None, tuple[plans.FieldKey, ...]]:
+    """Return the order, the number of tokens of contexts that are compared, and the fields."""
+    from ngramdb.planner.binding.fields import document_keys
+
+    if not keys:
+        return kwic_plan.BY_PLACE, None, ()
+    for key in keys:
+        name, depth = _line_order(scope, key.field, corpus)
+        if name in kwic_plan.CONCORDANCE_ORDERS and len(keys) == 1:
+            return name, depth, ()
+        if name in (kwic_plan.BY_LEFT, kwic_plan.BY_RIGHT, kwic_plan.BY_FORM):
+            what = f"KWIC is ordered by {name} alone; lines that agree in it come by doc_id"
+            scope.fail(PlanError, what, keys[1])
+    return kwic_plan.BY_FIELDS, None, document_keys(scope, keys, corpus, kwic_plan.CONCORDANCE_ORDERS)
+
+
+def _line_order(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> tuple[str, int | None]:
+    """Return the order that a key names ("" for a field), and the number of tokens of a side it compares."""
+    from ngramdb.planner.binding.fields import field_types
+
+    if isinstance(node, ast.Beside):
+        return node.side, scope.number(node.tokens, node.side.upper(), 1)
+    if isinstance(node, (ast.Field, ast.Form)):
+        name = ".".join(node.keys).lower() if isinstance(node, ast.Field) else kwic_plan.BY_FORM
+        if name != kwic_plan.BY_FORM or name not in field_types(corpus):
+            return name, None
+    return "", None
 
 
 def _sample(size: int | None, seed: int | None) -> ast.Sample | None:

@@ -33,7 +33,7 @@ from ngramdb.executor.ngram_rows import (
     require_table,
     side_of,
 )
-from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interruptible_sort import each_once, numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory

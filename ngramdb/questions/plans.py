@@ -11,38 +11,26 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Outer, Plan, Question, SliceQuestion, changed
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, SliceQuestion
 
 if TYPE_CHECKING:
     from ngramdb.conditions.docset import DocSet
     from ngramdb.executor import document_subset
-    from ngramdb.executor.kwic import concordance
     from ngramdb.executor.questions import (
-        count_table,
-        counting,
         distribution,
-        documents,
         generating,
-        grouping,
         probability,
         scoring,
-        trace,
     )
-    from ngramdb.planner.plan import Costs, DocExpr, Documents, Node, PlanMeter
+    from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
     from ngramdb.questions.session import Session
     from ngramdb.segments.base import Segment
 else:
     document_subset = lazy_module("ngramdb.executor.document_subset")
-    concordance = lazy_module("ngramdb.executor.kwic.concordance")
-    count_table = lazy_module("ngramdb.executor.questions.count_table")
-    counting = lazy_module("ngramdb.executor.questions.counting")
     distribution = lazy_module("ngramdb.executor.questions.distribution")
-    documents = lazy_module("ngramdb.executor.questions.documents")
     generating = lazy_module("ngramdb.executor.questions.generating")
-    grouping = lazy_module("ngramdb.executor.questions.grouping")
     probability = lazy_module("ngramdb.executor.questions.probability")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
-    trace = lazy_module("ngramdb.executor.questions.trace")
 
 
 class Query(Question):
@@ -98,45 +86,14 @@ class Action(Plan):
         """Run the statement."""
 
 
-class OfDocuments(Outer, Action):
-    """An action that copies the documents of a DOCS question elsewhere."""
-
-    documents: Documents
-    carries_documents = True
-
-    @property
-    def inner(self) -> Plan:
-        return self.documents
-
-    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
-        return changed(self, documents=inner)
-
-    def details(self) -> tuple[str, ...]:
-        return self.documents.details()
-
-    def where_clause(self) -> DocExpr | None:
-        return self.documents.where
-
-    def with_tree(self, tree: Node) -> Plan:
-        return changed(self, documents=changed(self.documents, where=tree))
-
-
 # The functions that answer the questions whose plans are classes of `planner.plan`, by these. They are given
 # the plan, and a meter if the plan has a tree whose nodes are measured.
 OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
-    "Concordance": lambda: concordance.concordance,
-    "CountDocuments": lambda: documents.count_documents,
-    "CountGram": lambda: counting.count,
-    "CountOccurrences": lambda: counting.count_occurrences,
-    "CountTable": lambda: count_table.count_table,
     "Distribution": lambda: distribution.distribution,
     "DistributionBefore": lambda: distribution.before,
-    "Documents": lambda: documents.documents,
     "Generation": lambda: generating.generate,
-    "GroupedCount": lambda: grouping.grouped_count,
     "Probability": lambda: probability.probability,
     "Scoring": lambda: scoring.score,
-    "Tracing": lambda: trace.trace,
 }
 # Those that answer about some of the documents faster than about a corpus of just these, or return None.
 DIRECT: dict[str, Callable[[], Callable[..., Result | None]]] = {

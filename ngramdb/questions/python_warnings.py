@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.kwic.concordance import lines_of
-from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.results import Places, StoredDocument
+from ngramdb.questions.document_columns import document_text
+from ngramdb.questions.results import StoredDocument
 
 if TYPE_CHECKING:
     from ngramdb import patterns
@@ -129,16 +128,3 @@ def document(view: Any, doc_id: int) -> StoredDocument:
             segment.document(number).astype(np.int64),
         )
     raise InvalidArgument(f"{view.entry.name} has no document with the id {doc_id}")
-
-
-def occurrences(plan: Any) -> Places:
-    """Return the occurrences of a concordance (its plan), by document and position."""
-    found: list[tuple[Any, ...]] = []
-    for part in lines_of(plan):
-        documents, starts, _ = part.places()
-        at = part.occurrences
-        lengths = at.stops.astype(np.int64) - at.starts
-        found.append((part.segment.doc_ids(documents), starts, lengths))
-    none = np.empty(0, dtype=np.int64)
-    columns = zip(*found, strict=True) if found else ((), (), ())
-    return Places(*(np.concatenate((none, *column)) for column in columns))

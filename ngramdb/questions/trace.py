@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
@@ -15,8 +16,13 @@ from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import Plan
+    from ngramdb.questions import trace_plan
     from ngramdb.questions.arguments.signatures import Ngram
+else:
+    trace_plan = lazy_module("ngramdb.questions.trace_plan")
 
 
 class Verbs(Asking):
@@ -32,15 +38,15 @@ class Verbs(Asking):
         where: str | None = None,
         params: ParameterValues = None,
     ) -> Result:
-        """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.
+        """Return the maximal spans of a text that occur verbatim in the corpus: TRACE.
 
         Parameters
         ----------
         text : text or token ids
-        min_length : the least number of tokens of a span
-        docs : the number of documents that are listed for each span; None for all
-        returning : the field, or the fields, of each document, which is then a row of its own
-        where, params : only in documents that meet this condition
+        min_length : minimum number of tokens of a span
+        docs : number of documents listed for each span; None for all
+        returning : one or several fields of each document, which is then a row of its own
+        where, params : condition on documents, as after WHERE
 
         Returns
         -------
@@ -84,3 +90,17 @@ DEFINITION = Definition(
         ('TRACE "a long text"', "which parts of it stand in the corpus"),
     ),
 )
+
+
+def bind(scope: Scope, node: ast.Trace) -> Plan:
+    """Return the plan of TRACE."""
+    from ngramdb.planner.binding import conditions, fields
+
+    corpus = scope.corpus(node.source)
+    least = scope.number(node.min_length, "MIN LENGTH", 1)
+    passage = scope.passage(node.ngram, corpus)
+    where = conditions.among(scope, node.where, corpus)
+    returning = fields.returned_fields(scope, node.returning, corpus, beside=True)
+    return trace_plan.Tracing(
+        corpus, passage, 1 if least is None else least, returning=returning, where=where
+    )

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.small_corpora import IDS, corpora, loaded, places
 
 from ngramdb.api.statements import execute_all
-from ngramdb.executor.kwic import concordance, sort_keys
-from ngramdb.questions import ngram_list
+from ngramdb.questions import kwic_order, kwic_plan, ngram_list
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -123,8 +122,8 @@ def test_lines_are_ordered_by_the_tokens_on_either_side(
 
     with (
         loaded(corpus) as (c, documents),
-        patch.object(sort_keys, "SORTED_AT_ONCE", group_size),
-        patch.object(concordance, "PIECE", piece),
+        patch.object(kwic_order, "SORTED_AT_ONCE", group_size),
+        patch.object(kwic_plan, "PIECE", piece),
     ):
         order = "left" if to_left else "right"
         result = c.kwic(ngram, window=window, order_by=order, descending=descending, limit=limit, offset=1)
@@ -159,8 +158,8 @@ def test_contexts_of_spelled_texts_are_compared_as_texts(
 
     with (
         loaded((texts, n_segments, set()), tokenizer) as (c, documents),
-        patch.object(sort_keys, "SORTED_AT_ONCE", group_size),
-        patch.object(concordance, "PIECE", piece),
+        patch.object(kwic_order, "SORTED_AT_ONCE", group_size),
+        patch.object(kwic_plan, "PIECE", piece),
     ):
         order = "left" if to_left else "right"
         rows = c.kwic(sought, window=window).fetchall()
@@ -182,8 +181,8 @@ def test_the_first_lines_are_those_of_all(keys, n_first, piece, descending):
         ordered = sorted(lines.tolist(), key=keys.__getitem__, reverse=descending)
         return (np.array(ordered[k : k + 3], dtype=np.int64) for k in range(0, len(ordered), 3))
 
-    some = [*sort_keys.first_in_order(len(keys), n_first, sort, piece)]
-    every = [*sort_keys.first_in_order(len(keys), len(keys), sort, len(keys) + 1)]
+    some = [*kwic_order.first_in_order(len(keys), n_first, sort, piece)]
+    every = [*kwic_order.first_in_order(len(keys), len(keys), sort, len(keys) + 1)]
     assert [*np.concatenate([[], *some])][:n_first] == [*np.concatenate([[], *every])][:n_first]
 
 

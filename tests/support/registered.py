@@ -8,7 +8,8 @@ from pkgutil import iter_modules
 from ngramdb import questions as package
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.questions.plans import Action, OfDocuments, Query
+from ngramdb.questions.docs_plan import OfDocuments
+from ngramdb.questions.plans import Action, Query, SliceQuery
 
 # All plans are defined in these modules.
 for _module in iter_modules(package.__path__):
@@ -30,7 +31,16 @@ STATEMENTS: tuple[type[ast.Statement], ...] = tuple(sorted(statements(), key=lam
 def plans(kind: type[plan.Plan] = plan.Plan) -> set[type[plan.Plan]]:
     """Return all classes of plans that a statement can have."""
     below = {found for each in kind.__subclasses__() for found in (each, *plans(each))}
-    general = (plan.Question, plan.SliceQuestion, plan.Constant, plan.Outer, Action, OfDocuments, Query)
+    general = (
+        plan.Question,
+        plan.SliceQuestion,
+        plan.Constant,
+        plan.Outer,
+        Action,
+        OfDocuments,
+        Query,
+        SliceQuery,
+    )
     return below.difference(general)
 
 

@@ -78,10 +78,11 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
     with ngramdb.connect(tmp_path / "small.ngdb") as db:
         db.create_corpus("small").append(["a rose is a rose"])
     loaded = loaded_by(tmp_path / "small.ngdb", 'COUNT "a rose"')
-    assert {"executor.questions.counting", "planner.plan.questions", "language.parser"} <= loaded
+    assert {"questions.count_plan", "language.parser"} <= loaded
     others = {
-        *("questions.delete", "questions.show", "executor.kwic.concordance"),
-        *("executor.questions.documents", "executor.questions.generating", "executor.questions.probability"),
+        *("questions.delete", "questions.show", "questions.kwic_plan"),
+        *("questions.docs_plan", "questions.count_table", "questions.definition"),
+        *("executor.questions.generating", "executor.questions.probability"),
         *("conditions.evaluation", "planner.plan.documents", "patterns.string_to_ids"),
         *("planner.rules", "planner.physical"),
         *("questions.explain", "engine.loading.loads", "lm.generation"),

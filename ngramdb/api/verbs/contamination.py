@@ -35,13 +35,13 @@ from ngramdb.engine.loading.loads import scratch_corpus
 from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.kwic.text import Display, Line, contexts_of
 from ngramdb.formats import OTHERWISE
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import check_options
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
+from ngramdb.questions.kwic_text import Display, Line, contexts_of
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.types import Docs

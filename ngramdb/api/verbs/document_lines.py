@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError, QueryCancelled
-from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.readers.lines import line_of, plain_line
 from ngramdb.planner.cautions import Caution
+from ngramdb.questions.document_columns import document_text
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.segments.base import Segment
 from ngramdb.source import IntArray

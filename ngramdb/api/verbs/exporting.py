@@ -24,7 +24,22 @@ from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.engine.storage.lock import hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
-from ngramdb.executor.questions.document_columns import (
+from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
+from ngramdb.executor.results.result import Result
+from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
+from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
+from ngramdb.ingest.sources import STDIN
+from ngramdb.planner.cautions import Caution
+from ngramdb.planner.plan import column_of, columns_in_files
+from ngramdb.questions.docs_plan import (
+    CORPUS,
+    Documents,
+    chosen,
+    corpora_by_segment,
+    listed,
+    watched_documents,
+)
+from ngramdb.questions.document_columns import (
     REST_COLUMN,
     Fields,
     arrow_types_of,
@@ -35,14 +50,6 @@ from ngramdb.executor.questions.document_columns import (
     type_in_files,
     value_at,
 )
-from ngramdb.executor.questions.documents import CORPUS, chosen, corpora_by_segment, listed, watched_documents
-from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
-from ngramdb.executor.results.result import Result
-from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
-from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
-from ngramdb.ingest.sources import STDIN
-from ngramdb.planner.cautions import Caution
-from ngramdb.planner.plan import Documents, column_of, columns_in_files
 from ngramdb.questions.session import Written
 from ngramdb.segments.base import Segment
 

@@ -18,7 +18,7 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.token_counts import TokenCounts, tokens_after
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
-from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.per_segment import matching
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.interruptible_sort import numbered

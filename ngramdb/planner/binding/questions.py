@@ -1,4 +1,4 @@
-"""Binding questions about probabilities and documents."""
+"""Binding queries of probabilities."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import cast
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.planner.binding.concordance import sampling
-from ngramdb.planner.binding.conditions import among, condition
-from ngramdb.planner.binding.fields import document_keys, returned_fields
+from ngramdb.planner.binding.conditions import among
 from ngramdb.planner.binding.scope import Scope, why_not_in_sentences
 
 
@@ -57,20 +55,3 @@ def score(scope: Scope, node: ast.Score) -> plan.Plan:
         if why is not None:
             scope.fail(PlanError, why, node.unit)
     return plan.Scoring(corpus, passage, scope.model(node.model), unit, where=where)
-
-
-def docs(scope: Scope, node: ast.Docs) -> plan.Plan:
-    """Bind DOCS."""
-    corpus = scope.corpus(node.source)
-    keys = document_keys(scope, node.order_by, corpus)
-    by_id = len(keys) == 1 and keys[0] == plan.FieldKey("doc_id", True, keys[0].descending)
-    return plan.Documents(
-        corpus,
-        condition(scope, node.where, corpus),
-        descending=by_id and keys[0].descending,
-        limit=scope.number(node.limit, "LIMIT", 0),
-        offset=scope.number(node.offset, "OFFSET", 0) or 0,
-        order=() if by_id else keys,
-        sample=sampling(scope, node.sample),
-        returning=returned_fields(scope, node.returning, corpus),
-    )

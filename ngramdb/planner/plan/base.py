@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.nodes import Costs
 
 
+COUNT_COLUMNS = ("count",)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC.

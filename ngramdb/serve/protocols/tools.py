@@ -13,7 +13,7 @@ from typing import Any
 
 from ngramdb.errors import NgramdbError
 from ngramdb.interrupts import Interrupt
-from ngramdb.questions.count import SYNTAX
+from ngramdb.questions.count_requests import SYNTAX
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.endpoints import QUESTIONS

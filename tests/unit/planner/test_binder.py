@@ -11,11 +11,11 @@ from ngramdb.formats import READ
 from ngramdb.language.parser import parse, parse_statement
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.patterns import Gram
-from ngramdb.planner import plan
 from ngramdb.planner.parameters import Parameters
 from ngramdb.questions.binder import Binder
 from ngramdb.questions.copy import Load
 from ngramdb.questions.corpora import CreateCorpus
+from ngramdb.questions.count_plan import CountGram
 
 WIKI = ReferenceCorpus.of(["a b"], name="wiki")
 BOOKS = ReferenceCorpus.of(["c"], name="books")
@@ -28,7 +28,7 @@ def bind(text, values=None, corpora=(WIKI,), current=None):
 
 
 def test_the_only_corpus_is_the_default():
-    assert bind('COUNT "a b"') == plan.CountGram(WIKI, Gram(np.array([0, 1]), ""))
+    assert bind('COUNT "a b"') == CountGram(WIKI, Gram(np.array([0, 1]), ""))
     assert bind('COUNT "a"').corpus is WIKI
 
 

@@ -9,10 +9,12 @@ from support.reference import ReferenceCatalog, ReferenceCorpus
 from ngramdb.language.parser import parse_statement
 from ngramdb.patterns import Gram, Variants
 from ngramdb.planner.physical import CHOICES
-from ngramdb.planner.plan import Constant, CountDocuments, CountOccurrences, DocsMatching, OccurrencesOf
+from ngramdb.planner.plan import Constant, DocsMatching, OccurrencesOf
 from ngramdb.planner.planner import rule_names
 from ngramdb.planner.rules import RULES, rewrite
 from ngramdb.questions.binder import Binder
+from ngramdb.questions.count_plan import CountOccurrences
+from ngramdb.questions.docs_plan import CountDocuments
 
 CORPUS = ReferenceCorpus.of(["a b c", "b c d", "a"], ["e f"])
 

@@ -1,8 +1,7 @@
-"""What stands to the left and to the right of a match, and the match itself, as the document's text has them.
+"""The texts of KWIC's lines: a match, and its left and right context, as slices of the document's text.
 
-`left + match + right` is a piece of the text: where tokens spell it, their bytes; where it is known which
-characters of the stored text each token stands for, a slice of that; else what the tokenizer shows for the
-ids.
+`left + match + right` is a slice of the text: the bytes of its tokens if these spell the text, a slice of the
+stored text if the characters of each token are known, and the output of the tokenizer's decoder otherwise.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from numpy.typing import NDArray
 from ngramdb.conditions.stored_text import solid, token_places
 from ngramdb.conditions.text_search import Sought, places_in_tokens
 from ngramdb.diacritics import first_cut, last_cut
-from ngramdb.executor.kwic.sort_keys import ShownPlaces
-from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.patterns import Pattern, StoredText, Variants
+from ngramdb.questions.document_columns import document_text
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 
-# Documents whose words are kept, and how many words of them together (some 24 bytes each).
+# Limits of the cache of documents' words: documents, and words of all of them (some 24 bytes each).
 MOST_RECENT = 4096
 MOST_RECENT_TOKENS = 1 << 20
 # Tokens next to a window that complete a letter at its edge: an emoji of four people has 25 bytes.
@@ -33,12 +31,13 @@ BEYOND_ASCII = b"\x80"
 
 
 class Line(NamedTuple):
-    """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`.
+    """The place of a match: tokens [start, stop) of a document; the `nth` match that begins at `start`.
 
-    `before` and `after` are how many tokens are shown on either side, as far as the document has them.
+    `before` and `after` are the numbers of tokens shown on either side, fewer at the document's ends.
 
-    Matches that begin in one token are numbered in the order of the text. Those of several strings have
-    `cuts` instead, how much of the first and of the last token is not the match's (`Occurrences.cuts`).
+    Matches that begin in the same token are numbered in the order of the text. If the pattern is of several
+    strings, `cuts` are the lengths of the parts of the first and of the last token outside the match
+    (`Occurrences.cuts`).
     """
 
     document: int
@@ -51,7 +50,7 @@ class Line(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The three texts of a line of KWIC; joined, a piece of the document."""
+    """The three texts of a line of KWIC; joined, a slice of the document."""
 
     left: str
     match: str
@@ -59,13 +58,13 @@ class Shown(NamedTuple):
 
 
 def sought_text(pattern: Pattern | None) -> Sought | None:
-    """What finds the matches of a pattern that may begin or end within a token; None where tokens match."""
+    """Return the search for a pattern whose matches may begin or end within a token, or None for others."""
     sought = pattern.sought if isinstance(pattern, Variants) else pattern
     return Sought(sought) if isinstance(sought, StoredText) else None
 
 
 class Display:
-    """How the lines of a statement are shown: with nothing beside matches where `bare`."""
+    """The way in which the lines of a statement are shown; `bare` omits both contexts."""
 
     def __init__(self, tokenizer: Tokenizer, bare: bool, pattern: Pattern | None) -> None:
         self.tokenizer = tokenizer
@@ -74,7 +73,7 @@ class Display:
 
 
 class Contexts(ABC):
-    """Shows the lines of one segment."""
+    """The texts of the lines of one segment."""
 
     def __init__(self, segment: Segment, display: Display) -> None:
         self._segment = segment
@@ -85,7 +84,7 @@ class Contexts(ABC):
 
     @abstractmethod
     def show(self, line: Line) -> Shown:
-        """The three pieces of text."""
+        """Return the texts of a line."""
 
     @abstractmethod
     def place(self, line: Line) -> tuple[int, int] | None:
@@ -96,7 +95,7 @@ class Contexts(ABC):
         """
 
     def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
-        """The tokens of match and contexts, and where among them the match starts and stops.
+        """Return the tokens of a line, and the match's start and stop among them.
 
         `n_around` : the number of further tokens read on either side, fewer at the document's ends
         """
@@ -106,7 +105,7 @@ class Contexts(ABC):
 
 
 def contexts_of(segment: Segment, display: Display) -> Contexts:
-    """The way to show lines of a segment that its tokenizer allows."""
+    """Return the texts of a segment's lines, by the method that suits its tokenizer."""
     tokenizer = display.tokenizer
     if tokenizer.token_bytes is not None or tokenizer.kind == "chars":
         return SpelledContexts(segment, display)
@@ -116,7 +115,7 @@ def contexts_of(segment: Segment, display: Display) -> Contexts:
 
 
 class DecodedContexts(Contexts):
-    """Tokens as the tokenizer shows them: token ids, or a tokenizer that changes what it reads."""
+    """Texts decoded from tokens: token ids, or tokens of a tokenizer that changes its input."""
 
     def __init__(self, segment: Segment, display: Display) -> None:
         super().__init__(segment, display)
@@ -136,7 +135,7 @@ class DecodedContexts(Contexts):
         whole = self._tokenizer.decode(ids)
         match = self._tokenizer.decode(ids[start:stop])
         left, right = self._tokenizer.decode(ids[:start]), self._tokenizer.decode(ids[stop:])
-        # What stands between two tokens belongs to the context.
+        # Text between two tokens belongs to the context.
         if whole.startswith(left) and whole.endswith(right):
             middle = whole[len(left) : len(whole) - len(right)]
             before, found, behind = middle.partition(match) if match else (middle, "", "")
@@ -146,7 +145,7 @@ class DecodedContexts(Contexts):
 
 
 class SpelledContexts(Contexts):
-    """Tokens whose bytes, one after the other, are the text."""
+    """Texts under tokenizers whose tokens, joined, are the bytes of the text."""
 
     def __init__(self, segment: Segment, display: Display) -> None:
         super().__init__(segment, display)
@@ -180,10 +179,10 @@ class SpelledContexts(Contexts):
         return Shown(_completed_left(ahead, left), _text(match), _completed_right(right, behind))
 
     def _within(self, line: Line, content: bytes, ids: NDArray[np.uint32]) -> slice:
-        """Return the part of its tokens' bytes that is the match."""
+        """Return the slice of the match in the bytes of its tokens."""
         if self._sought is not None:
-            # The string begins in the first token. Of the places that do, some may end before the last one:
-            # those of the lines before this one.
+            # The string begins in the first token. Some of its places there may end before the last token:
+            # they are those of earlier lines.
             first_ends = len(self._spelled(ids[:1]))
             places = places_in_tokens(self._sought, content, first_ends, 0)
             return next(islice(places, line.nth, None), slice(0, len(content)))
@@ -191,7 +190,7 @@ class SpelledContexts(Contexts):
         return slice(before, len(content) - after)
 
     def _may_join(self, token: NDArray[np.uint32]) -> bool:
-        """Return False for a token that begins with an ASCII character, and for none."""
+        """Return False for no token, and for one that begins with an ASCII character."""
         for one in token.tolist():
             if one not in self._joining:
                 self._joining[one] = self._spelled(token) >= BEYOND_ASCII
@@ -204,11 +203,11 @@ class SpelledContexts(Contexts):
 
 
 class Words(NamedTuple):
-    """Where the words of a document stand in its text, in characters.
+    """The places of a document's words in its text, in characters.
 
     starts, stops : (n,) int64, of each token
-    matches : (m,) int64, where the sought string begins
-    first : (len(matches),) int64, the token in which each match begins
+    matches : (m,) int64, the beginnings of the sought string
+    first : (m,) int64, the token in which each match begins
     """
 
     text: str
@@ -219,12 +218,12 @@ class Words(NamedTuple):
 
 
 class StoredContexts(Contexts):
-    """Tokens, and the places in the stored text that they were made of."""
+    """Texts cut out of the stored text, in which the characters of each token are known."""
 
     def __init__(self, segment: Segment, display: Display) -> None:
         super().__init__(segment, display)
         self._decoded = DecodedContexts(segment, display)
-        # The documents read last, since lines sorted by their contexts come back to the same ones.
+        # The most recent documents: lines sorted by their contexts return to the same ones.
         self._recent: OrderedDict[int, Words | None] = OrderedDict()
         self._n_recent_tokens = 0
         # The document of the last place, and the places in it.
@@ -251,9 +250,7 @@ class StoredContexts(Contexts):
     def _bounds(self, line: Line, words: Words) -> tuple[int, int, int, int]:
         """Return the places in the stored text that bound a line and its match: begin, start, stop, end."""
         text = words.text
-        if not len(
-            words.starts
-        ):  # white space alone, or nothing that the tokenizer keeps: none are beside it
+        if not len(words.starts):  # white space, or only characters that the tokenizer drops
             if self._sought is None and line.cuts is not None:
                 start, stop = line.cuts[0], len(text) - line.cuts[1]
             else:
@@ -267,7 +264,7 @@ class StoredContexts(Contexts):
         elif line.cuts is not None:
             start, stop = start + line.cuts[0], stop - line.cuts[1]
         elif self._tokenizer.has_places and start < stop:
-            # A token may have the blank before it: that belongs to the context.
+            # A token may include the blank before it, which belongs to the context.
             inner = np.flatnonzero(solid(text[start:stop]))
             if len(inner):
                 start, stop = start + int(inner[0]), start + int(inner[-1]) + 1
@@ -281,7 +278,7 @@ class StoredContexts(Contexts):
         return begin, start, stop, end
 
     def _match(self, words: Words, number: int) -> tuple[int, int]:
-        """The characters of a match, if there is one."""
+        """Return the characters of a match, (0, 0) if there is none."""
         if number < 0 or self._sought is None:
             return 0, 0
         start = int(words.matches[number])
@@ -300,14 +297,14 @@ class StoredContexts(Contexts):
         return words
 
     def _read(self, document: int) -> Words | None:
-        """The words of a document, None where they cannot be found. Cost: a pass over its characters."""
+        """Return a document's words, or None if they cannot be found. Cost: a pass over its characters."""
         content = self._segment.text(document, self._tokenizer)
         if content is None:
             return None
         text = content.decode("utf-8", "surrogateescape")
         places = token_places(self._segment, self._tokenizer, document, text)
         if places is None:
-            return None  # not the text of these tokens; they are shown themselves
+            return None  # the text now has other tokens, so the stored ones are decoded
         starts, stops = places
         matches = np.empty(0, dtype=np.int64)
         first = np.empty(0, dtype=np.int64)
@@ -326,16 +323,12 @@ def _text(content: bytes) -> str:
 
 
 def _shown(text: str) -> str:
-    """A slice of text whose bytes that are not UTF-8 were kept as surrogates."""
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    )
+    r"""Return a slice of text with its surrogates, for bytes that are not UTF-8, as `\xff`."""
+    return text if text.isascii() else _text(text.encode("utf-8", "surrogateescape"))
 
 
 def _completed_left(ahead: bytes, content: bytes) -> str:
-    """Return a left context, with the part of its first character or letter that is before it in `ahead`."""
+    """Return a left context and the part of its first letter that is before it, in `ahead`."""
     joined, start = ahead + content, len(ahead)
     while start > max(0, len(ahead) - 3) and joined[start] & 0xC0 == 0x80:
         start -= 1
@@ -345,9 +338,50 @@ def _completed_left(ahead: bytes, content: bytes) -> str:
 
 
 def _completed_right(content: bytes, behind: bytes) -> str:
-    """Return a right context, with the part of its last character or letter that is after it in `behind`."""
+    """Return a right context and the part of its last letter that is after it, in `behind`."""
     joined, stop = content + behind, len(content)
     while stop < min(len(joined), len(content) + 3) and joined[stop] & 0xC0 == 0x80:
         stop += 1
     text, after = _text(joined[:stop]), _text(joined[stop:])
     return (text + after)[: first_cut(text + after, len(text))]
+
+
+# ---- Places in a document's stored text, converted to places in the text that is shown.
+
+
+# A byte that is not UTF-8 is a surrogate in decoded text (PEP 383), and is shown as `\\xff`.
+FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
+SHOWN_BYTE = len(r"\xff")
+
+
+class ShownPlaces:
+    """Converts places in a stored text, given in bytes or in characters.
+
+    Cost: a pass over the text; then a search for each place. Memory: 16 bytes a
+    character, unless all are ASCII.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._is_ascii = content.isascii()
+        if self._is_ascii:
+            return
+        text = content.decode("utf-8", "surrogateescape")
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        is_byte = (codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE)
+        sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+        self._bytes_before = np.append(0, np.cumsum(np.where(is_byte, 1, sizes)))
+        self._shown_before = np.append(0, np.cumsum(np.where(is_byte, SHOWN_BYTE, 1)))
+
+    def of_characters(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the shown characters of the characters [start, stop)."""
+        if self._is_ascii:
+            return start, stop
+        return int(self._shown_before[start]), int(self._shown_before[stop])
+
+    def of_bytes(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the shown characters that contain the bytes [start, stop), each in full."""
+        if self._is_ascii:
+            return start, stop
+        first = int(np.searchsorted(self._bytes_before, start, side="right")) - 1
+        last = int(np.searchsorted(self._bytes_before, stop, side="left"))
+        return self.of_characters(first, last)

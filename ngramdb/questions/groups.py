@@ -1,39 +1,51 @@
-"""The groups that documents, and occurrences in them, belong to: the values of keys by numbers.
+"""Groups of documents and of occurrences by the values of keys, and counts by group.
 
-A document has one value of a field, and as many as it has elements of a list that is unnested: then it is
-several rows.
+A document has one value of a field, or, if the field is unnested, one for each element of its list: then it
+is several rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.conditions.computed_values import codes_of, elements_of
 from ngramdb.conditions.expressions import from_files
-from ngramdb.conditions.field_values import Codes, FieldReader
+from ngramdb.conditions.field_values import Codes, FieldReader, identity
 from ngramdb.conditions.occurrences import Occurrences
 from ngramdb.conditions.stored_text import token_places
 from ngramdb.executor.ngram_rows import BYTES_PER_TOKEN, batches_of
-from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_sequences
+from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_rows, numbered_sequences
+from ngramdb.interrupts import checked
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray
 from ngramdb.types import Docs
 
-# Rows of tokens made text between two interrupt checks.
+# Rows of tokens decoded between two interrupt checks.
 CHECK_ROWS = 1024
+
+# If most values of a field are distinct, there are about as many groups as documents, and a table of all
+# combinations would be larger than these.
+MAX_TABLE = 1 << 22
+
+NULL_KEY = (float("inf"), None)
+Identity = tuple[Any, ...]
+# The values of each group and a number, by an identity of the values.
+Groups = dict[Identity, list[Any]]
 
 
 def of_documents(
     keys: Sequence[FieldKey], segment: Segment, docs: Docs
 ) -> tuple[IntArray | None, list[Codes]]:
-    """The keys of documents (local numbers, ascending).
+    """Return the rows of documents (local numbers, ascending), and the keys of the rows.
 
-    Returns which of `docs` each row is, ascending (None: one row for each), and the keys of the rows.
+    A row is an index into `docs`; indices ascend, and are None if each document is one row.
     """
     reader = FieldReader(segment)
     chosen = None if len(docs) == segment.n_documents else docs
@@ -56,7 +68,7 @@ def of_documents(
 
 
 def joined(numbers: IntArray, owners: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Every pair of a number below `n` and an owner (ascending) that equal each other, by their places."""
+    """Return the places of all pairs of a number below `n` and an equal owner (ascending)."""
     per_owner = np.bincount(owners, minlength=n)
     first = np.cumsum(per_owner) - per_owner
     repeats = per_owner[numbers]
@@ -68,9 +80,9 @@ def joined(numbers: IntArray, owners: IntArray, n: int) -> tuple[IntArray, IntAr
 def of_occurrences(
     keys: Sequence[FieldKey | PlaceKey], corpus: Corpus, segment: Segment, found: Occurrences
 ) -> tuple[IntArray, list[Codes]]:
-    """The keys of occurrences: which of them each row is, and the keys of the rows.
+    """Return the rows of occurrences, as indices of these, and the keys of the rows.
 
-    Raises ResourceError if the occurrences do not fit the memory limit.
+    Raises ResourceError if the occurrences exceed the memory limit.
     """
     interrupts.require_memory(len(found) * BYTES_PER_SEQUENCE, f"the texts of {len(found):,} occurrences")
     at = segment.index.documents_at(found.starts)
@@ -94,10 +106,10 @@ def of_occurrences(
 
 
 def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
-    """The text left or right of each occurrence, or its own."""
+    """Return the text to the left or right of each occurrence, or its own."""
     if key.name == "form":
         return forms(corpus, segment, found)
-    # Beyond the end of a document is another one.
+    # Documents are adjacent in the text.
     bounds = segment.index.document_bounds(segment.index.documents_at(found.starts))
     first, last = (one.astype(np.int64) for one in bounds)
     if key.name == "left":
@@ -108,9 +120,9 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
 
 
 def forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
-    """Return how each occurrence is written: its tokens, or the text if these do not show it.
+    """Return each occurrence as it is written: its tokens, or its text if the tokens do not show it.
 
-    Cost of the latter: documents with an occurrence are read once, and tokenized, but not under `words`.
+    To find the text, documents with an occurrence are read once, and, except under `words`, tokenized.
     """
     of_tokens = _texts(corpus, segment, found.starts.astype(np.int64), found.stops.astype(np.int64))
     tokenizer = corpus.tokenizer
@@ -135,7 +147,7 @@ def forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
         content = segment.text(document, tokenizer)
         text = "" if content is None else content.decode("utf-8", "backslashreplace")
         places = None if content is None else token_places(segment, tokenizer, document, text)
-        if places is None:  # the ids were given, and are not those of a text: they are shown
+        if places is None:  # loaded as ids, or the text has other tokens now: tokens are shown
             continue
         for k in some.tolist():
             if starts[k] < stops[k] <= len(places.stops):
@@ -145,9 +157,9 @@ def forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
 
 
 def _is_written_so(text: str) -> bool:
-    """Return True if words, joined by blanks, are written with white space between them in any text.
+    """Return True if words, joined by blanks, are separated by white space in any text.
 
-    Two letters or digits in a row would be one word, except ideographs and the like, from U+2E80 on.
+    Adjacent letters or digits would be one word, except ideographs and the like, from U+2E80 on.
     """
     return " " not in text or all(one == " " or (one.isalnum() and one < "\u2e80") for one in text)
 
@@ -155,8 +167,8 @@ def _is_written_so(text: str) -> bool:
 def _texts(corpus: Corpus, segment: Segment, starts: IntArray, stops: IntArray) -> Codes:
     """Number the texts of the tokens [start, stop); an empty range has no text.
 
-    Cost: a read for each token of those that begin like another one, and of the distinct ones. Raises
-    ResourceError if the distinct ones do not fit the memory limit.
+    Cost: one read per token of the distinct sequences, and of those with a common prefix. Raises
+    ResourceError if the distinct ones exceed the memory limit.
     """
     lengths = np.maximum(stops - starts, 0)
 
@@ -168,7 +180,7 @@ def _texts(corpus: Corpus, segment: Segment, starts: IntArray, stops: IntArray) 
     n_tokens = int(lengths.sum())
     interrupts.require_memory(n_tokens * BYTES_PER_TOKEN, f"{len(first):,} forms with {n_tokens:,} tokens")
     shown = [""] * len(first)
-    # Those of one length are read together.
+    # Sequences of one length are read together.
     by_length = np.argsort(lengths, kind="stable")
     with from_files(corpus.tokenizer, corpus.segments):
         for some in batches_of(lengths[by_length]):
@@ -179,7 +191,7 @@ def _texts(corpus: Corpus, segment: Segment, starts: IntArray, stops: IntArray) 
                     shown[number] = text
     numbers_of: dict[str, int] = {}
     table = np.full(len(first), -1, dtype=np.int64)
-    # A word is the same with the blank that sub-word tokens have before it; characters are what they are.
+    # A word is the same with and without the blank that subword tokens include; characters are exact.
     is_exact = corpus.tokenizer.kind in ("chars", "bytes")
     for number in np.flatnonzero(lengths).tolist():
         text = shown[number] if is_exact else shown[number].strip(" ") or shown[number]
@@ -196,10 +208,90 @@ def _by_length(lengths: IntArray, numbers: IntArray) -> Iterator[tuple[int, IntA
 
 
 def _shown(corpus: Corpus, rows: IntArray) -> Iterator[str]:
-    """The text of each row of tokens. Many are looked up together, in a fraction of the time."""
+    """Yield the text of each row of tokens. Many are looked up together, in a fraction of the time."""
     if rows.shape[1] == 1:
         yield from corpus.tokenizer.token_texts(rows[:, 0])
         return
     for start in range(0, len(rows), CHECK_ROWS):
         interrupts.check()
         yield from corpus.tokenizer.decode_rows(rows[start : start + CHECK_ROWS].astype(np.uint32))
+
+
+# ---- Counts by group.
+
+
+def add_groups(groups: Groups, others: Groups) -> None:
+    """Add the counts of other groups to these."""
+    for key, values in others.items():
+        if key in groups:
+            groups[key][-1] += values[-1]
+        else:
+            groups[key] = values
+
+
+def add_to_groups(
+    groups: Groups,
+    keys: Sequence[FieldKey],
+    segment: Segment,
+    docs: Docs,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add a segment's documents to the groups: [values…, count] by the values' identities."""
+    rows, fields = of_documents(keys, segment, docs)
+    add_rows(groups, fields, counts if rows is None else counts[rows])
+
+
+def add_rows(groups: Groups, fields: Sequence[Codes], counts: NDArray[np.int64]) -> None:
+    """Add rows, each with numbered values and a count, to the groups."""
+    columns, totals = _combinations(fields, counts)
+    identities, values = [], []
+    for field, column in zip(fields, columns, strict=True):
+        of_number = {n: None if n < 0 else field.values[n] for n in np.unique(column).tolist()}
+        known = {n: NULL_KEY if value is None else identity(value) for n, value in of_number.items()}
+        identities.append(map(known.__getitem__, column.tolist()))
+        values.append(map(of_number.__getitem__, column.tolist()))
+    rows = zip(zip(*identities, strict=True), zip(*values, strict=True), totals.tolist(), strict=True)
+    for group, shown, count in checked(rows):
+        if group in groups:
+            groups[group][-1] += count
+        else:
+            groups[group] = [*shown, count]
+
+
+def _combinations(
+    fields: Sequence[Codes], counts: NDArray[np.int64]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the combinations of codes that occur, a column for each field, and their total counts."""
+    sizes = [len(field.values) + 1 for field in fields]
+    combined = np.zeros(len(counts), dtype=np.int64)
+    for field, size in zip(fields, sizes, strict=True):
+        if int(combined.max(initial=0)) >= 2**62 // size:
+            return _by_rows(fields, counts)
+        combined = combined * size + (field.codes + 1)
+    n_table = int(combined.max(initial=-1)) + 1
+    if n_table <= MAX_TABLE:
+        totals = _sums(combined, counts, n_table)
+        found = np.flatnonzero(np.bincount(combined, minlength=n_table))
+        totals = totals[found]
+    else:
+        first, places = numbered(combined)
+        found, totals = combined[first], _sums(places, counts, len(first))
+    columns = []
+    for size in reversed(sizes):
+        columns.append(found % size - 1)
+        found = found // size
+    return columns[::-1], totals
+
+
+def _by_rows(
+    fields: Sequence[Codes], counts: NDArray[np.int64]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Do the same for so many values that a combination exceeds 64 bits."""
+    table = np.stack([field.codes for field in fields], axis=1)
+    first, places = numbered_rows(table)
+    return list(table[first].T), _sums(places, counts, len(first))
+
+
+def _sums(places: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Add counts by place. Floats are exact, since a segment has less than 2**32 tokens."""
+    return np.bincount(places, weights=counts, minlength=n).astype(np.int64)

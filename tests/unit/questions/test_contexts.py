@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.kwic import concordance, text
+from ngramdb.questions import kwic_lines, kwic_text
 
 
 @contextmanager
@@ -86,17 +86,17 @@ def test_lines_are_the_same_however_few_documents_are_kept(monkeypatch, n_docume
     with corpus_of(*texts) as c:
         expected = shown(c.kwic("x", order_by="left"))
         assert len(expected) == 18 and {"".join(line) for line in expected} == set(texts)
-        monkeypatch.setattr(text, "MOST_RECENT", n_documents)
-        monkeypatch.setattr(text, "MOST_RECENT_TOKENS", n_tokens)
+        monkeypatch.setattr(kwic_text, "MOST_RECENT", n_documents)
+        monkeypatch.setattr(kwic_text, "MOST_RECENT_TOKENS", n_tokens)
         assert shown(c.kwic("x", order_by="left")) == expected
 
 
 @pytest.mark.parametrize("order", ["left", "right"])
 def test_sorted_lines_read_each_document_few_times(order, monkeypatch):
-    monkeypatch.setattr(text, "MOST_RECENT", 1)
+    monkeypatch.setattr(kwic_text, "MOST_RECENT", 1)
     read = []
-    was = text.StoredContexts._read
-    monkeypatch.setattr(text.StoredContexts, "_read", lambda self, i: read.append(i) or was(self, i))
+    was = kwic_text.StoredContexts._read
+    monkeypatch.setattr(kwic_text.StoredContexts, "_read", lambda self, i: read.append(i) or was(self, i))
     with corpus_of(*(" ".join(f"w{i * k % 97} the" for k in range(300)) for i in range(1, 11))) as c:
         rows = list(c.kwic("the", order_by=order, window=1))
         keys = [row[2 if order == "left" else 4].split() for row in rows]
@@ -106,9 +106,9 @@ def test_sorted_lines_read_each_document_few_times(order, monkeypatch):
 
 def test_lines_in_the_order_of_their_matches_are_shown_only_if_they_are_rows(monkeypatch):
     with corpus_of(*(f"The a{i} the b the" for i in range(100))) as c:
-        lines, show = [], text.StoredContexts.show
+        lines, show = [], kwic_text.StoredContexts.show
         monkeypatch.setattr(
-            text.StoredContexts, "show", lambda self, line: lines.append(line) or show(self, line)
+            kwic_text.StoredContexts, "show", lambda self, line: lines.append(line) or show(self, line)
         )
         rows = c.kwic("the", ignore_case=True, order_by="form", limit=3).fetchall()
         assert [row[:2] for row in rows] == [(0, 0), (0, 2), (0, 4)] and len(lines) == 3
@@ -116,10 +116,10 @@ def test_lines_in_the_order_of_their_matches_are_shown_only_if_they_are_rows(mon
 
 def test_pieces_are_cut_anew_and_lose_nothing():
     pieces = [np.arange(i, i + n) for i, n in ((0, 0), (0, 70), (70, 5), (75, 3000), (3075, 1))]
-    cut = list(concordance.in_batches(pieces))
+    cut = list(kwic_lines.in_batches(pieces))
     assert [len(some) for some in cut] == [64, 256, 1024, 1732]
     assert np.concatenate(cut).tolist() == list(range(3076))
-    assert not list(concordance.in_batches([])) and not list(concordance.in_batches([np.arange(0)]))
+    assert not list(kwic_lines.in_batches([])) and not list(kwic_lines.in_batches([np.arange(0)]))
 
 
 LETTERS = ["e\u0301\u0323", "n\u0303", "\u0915\u093f", "👩\u200d🚀", "👍🏽", "❤\ufe0f", "a", "🇩🇪", "🇫🇷", "日"]

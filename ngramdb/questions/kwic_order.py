@@ -1,14 +1,13 @@
-"""Lines of a concordance in the order of what stands to the right of the match, or to the left.
+"""KWIC's lines ordered by their right or left contexts.
 
-- To the right, what is compared is the text, letters' case aside and every white space the same.
-- To the left, words are compared, the one next to the match first; a word is what white space separates.
-- Of `words` and `tokens`, it is the tokens that are compared, one after the other (token ids by their
-  number).
+- Right contexts are compared as text, without case and with equal white space.
+- Left contexts are compared by words, separated by white space, beginning next to the match.
+- Under `words` and `tokens`, tokens are compared one by one (token ids by their number).
 
-Lines that agree in that come in the order of their numbers. Only as much is read as the order needs, and only
-as many lines are sorted as are asked for: lines are grouped by the token next to the match, groups that share
-no beginning are apart, and the tokens further on are read only within a group that is wanted (a radix sort
-that begins with the most significant token; Kärkkäinen & Rantala 2008).
+Lines with equal contexts are in the order of their numbers. Only the tokens that decide the order are read,
+and only the requested lines are sorted: lines are grouped by the token next to the match, groups without a
+common prefix are separate, and further tokens are read only within a requested group (a radix sort from the
+most significant token; Kärkkäinen & Rantala 2008).
 """
 
 from __future__ import annotations
@@ -24,20 +23,19 @@ from ngramdb import interrupts
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 
-# Groups of so many lines are sorted at once, by all of their contexts: some 10 µs a line.
+# Groups up to this size are sorted at once, by complete contexts, at some 10 µs per line.
 SORTED_AT_ONCE = 512
 
-# What a line is compared by: any strings, or tuples of strings. Where one begins with another one, the
-# shorter comes first; where a group's key grows with its tokens, the old key is a beginning of the new one.
+# Sort keys of lines: strings, or tuples of strings. A key that is a prefix of another one sorts first, and a
+# key of more tokens of a context begins with the key of fewer.
 Key = Any
 
-# The token `depth` tokens away from the match of each line, -1 at the document's end: (lines, depth) ->
-# tokens.
+# Returns the token `depth` tokens away from the match of each line, -1 beyond the document: (lines, depth).
 TokensAt = Callable[[IntArray, int], IntArray]
 
 
 class ContextKeys:
-    """What contexts are compared by. `tokens` are those next to the match, the nearest one first."""
+    """Sort keys of contexts. `tokens` are those next to the match, the nearest first."""
 
     def __init__(self, tokenizer: Tokenizer, to_left: bool) -> None:
         self._tokenizer = tokenizer
@@ -46,7 +44,7 @@ class ContextKeys:
         self._texts: dict[int, str] = {}
 
     def expect(self, tokens: IntArray) -> None:
-        """Say which tokens are new in keys to come: many are looked up cheaper together."""
+        """Look up the texts of tokens of later keys: together, they cost less."""
         if self._spells or self._tokenizer.kind == "tokens":
             return
         new = [token for token in tokens.tolist() if token >= 0 and token not in self._texts]
@@ -54,7 +52,7 @@ class ContextKeys:
             self._texts[token] = text.casefold()
 
     def key(self, tokens: tuple[int, ...], complete: bool) -> Key:
-        """The key of these tokens; not `complete` means that others follow, which may lengthen it."""
+        """Return the key of these tokens. If not `complete`, others follow, which may lengthen it."""
         if not self._spells:
             texts = tuple(map(self._text, tokens))
             return texts if self._to_left else " ".join(texts)
@@ -63,7 +61,7 @@ class ContextKeys:
         text = self._decoded(tokens[::-1], True).casefold()
         words = text.split()
         if words and not complete and not text[0].isspace():
-            del words[0]  # it may go on further to the left
+            del words[0]  # its beginning may be further to the left
         return tuple(reversed(words))
 
     def _text(self, token: int) -> str:
@@ -78,13 +76,13 @@ class ContextKeys:
         content = self._tokenizer.decode_exact(np.array(tokens, dtype=np.uint32))
         if content is None:
             return self._tokenizer.decode(tokens)
-        # A character whose last bytes are in the next token is left to it.
+        # A character whose last bytes are in the next token is part of that token's key.
         return codecs.utf_8_decode(content, "backslashreplace", complete)[0]
 
 
 @dataclass
 class Group:
-    """Lines (ascending) with the same tokens next to the match; `complete`: there is no more to compare."""
+    """Lines (ascending) with the same tokens next to the match; `complete` if no others are compared."""
 
     key: Key
     tokens: tuple[int, ...]
@@ -93,7 +91,7 @@ class Group:
 
 
 class ContextOrder:
-    """Puts lines in order, piece by piece. `window` is how many tokens are compared."""
+    """Lines in order, made piece by piece. `window` is the number of tokens compared."""
 
     def __init__(self, tokens_at: TokensAt, keys: ContextKeys, window: int, descending: bool) -> None:
         self._tokens_at = tokens_at
@@ -102,7 +100,7 @@ class ContextOrder:
         self._descending = descending
 
     def ordered(self, lines: IntArray) -> Iterator[IntArray]:
-        """These lines (ascending), in order, in arrays of any length."""
+        """Yield these lines (ascending) in order, in arrays of any length."""
         empty = self._keys.key((), self._window == 0)
         return self._merged([Group(empty, (), lines, self._window == 0)])
 
@@ -112,7 +110,7 @@ class ContextOrder:
             yield from self._sorted(cluster)
 
     def _clusters(self, groups: list[Group]) -> Iterator[list[Group]]:
-        """Put lines together that begin with the same key, apart from all others, in order."""
+        """Return groups that begin with the same key together, in order."""
         groups.sort(key=lambda group: group.key)
         clusters: list[list[Group]] = []
         for group in groups:
@@ -123,7 +121,7 @@ class ContextOrder:
         return reversed(clusters) if self._descending else iter(clusters)
 
     def _sorted(self, cluster: list[Group]) -> Iterator[IntArray]:
-        """The lines of groups that all begin with the key of the first one."""
+        """Yield the lines of groups that all begin with the key of the first one."""
         shortest = [group for group in cluster if group.key == cluster[0].key]
         others = cluster[len(shortest) :]
         if all(group.complete for group in shortest):
@@ -137,7 +135,7 @@ class ContextOrder:
         elif sum(len(group.lines) for group in cluster) <= SORTED_AT_ONCE:
             yield self._sorted_at_once(np.sort(np.concatenate([group.lines for group in cluster])))
         else:
-            # What may become longer is made longer, until it is apart from the others.
+            # Incomplete keys are extended until they differ.
             longer = [group for group in shortest if group.complete]
             for group in shortest:
                 if not group.complete:
@@ -145,7 +143,7 @@ class ContextOrder:
             yield from self._merged(longer + others)
 
     def _split(self, group: Group) -> Iterator[Group]:
-        """The lines of a group by their next token."""
+        """Yield the lines of a group by their next token."""
         tokens = self._tokens_at(group.lines, len(group.tokens))
         order = stable_order(tokens)
         ordered = tokens[order]
@@ -179,7 +177,7 @@ class ContextOrder:
             if context not in known:
                 known[context] = self._keys.key(context, True)
             keys.append(known[context])
-        # `reverse` keeps the order of what is equal.
+        # `reverse` keeps the order of equal keys.
         order = sorted(range(len(lines)), key=keys.__getitem__, reverse=self._descending)
         return lines[order]
 
@@ -187,10 +185,10 @@ class ContextOrder:
 def first_in_order(
     n_lines: int, n_first: int, sort: Callable[[IntArray], Iterator[IntArray]], piece: int
 ) -> Iterator[IntArray]:
-    """The numbers of lines in order, in arrays of any length: at least the `n_first` first ones.
+    """Yield the numbers of lines in order, in arrays of any length: at least the first `n_first`.
 
-    `sort` puts lines (ascending) in order. Where few of many are asked for, it gets `piece` of them at a
-    time, with those of the pieces before that may be among the first: memory is that of one piece.
+    `sort` puts lines (ascending) in order. If few of many are requested, it gets `piece` of them at a time,
+    with the first ones of earlier pieces: memory is that of one piece.
     """
     if n_lines <= piece or n_first > piece // 8:
         return sort(np.arange(n_lines))
@@ -211,9 +209,9 @@ def _begins(key: Key, beginning: Key) -> bool:
 
 
 def stable_order(values: IntArray) -> IntArray:
-    """What `argsort` with kind "stable" gives for integers from -1 to 2**32 - 1, by counting sorts.
+    """Return a stable `argsort` of integers from -1 to 2**32 - 1, by counting sorts.
 
-    Cost: some 10 ns each; a comparing sort takes ten times that for millions.
+    Cost: some 10 ns each, a tenth of a comparison sort of millions.
     """
     shifted = (values + 1).astype(np.uint64)
     order = np.argsort((shifted & np.uint64(0xFFFF)).astype(np.uint16), kind="stable")
@@ -222,44 +220,3 @@ def stable_order(values: IntArray) -> IntArray:
         if digits.any():
             order = order[np.argsort(digits[order], kind="stable")]
     return order
-
-
-# ---- Places of a document's stored text, converted to places of the text that is shown.
-
-
-# A byte that is not UTF-8 is a surrogate in decoded text (PEP 383), and is shown as `\\xff`.
-FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
-SHOWN_BYTE = len(r"\xff")
-
-
-class ShownPlaces:
-    """Converts places in a stored text, given in bytes or in characters.
-
-    Cost: a pass over the text; then a search for each place. Memory: 16 bytes a
-    character, unless all are ASCII.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        self._is_ascii = content.isascii()
-        if self._is_ascii:
-            return
-        text = content.decode("utf-8", "surrogateescape")
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        is_byte = (codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE)
-        sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
-        self._bytes_before = np.append(0, np.cumsum(np.where(is_byte, 1, sizes)))
-        self._shown_before = np.append(0, np.cumsum(np.where(is_byte, SHOWN_BYTE, 1)))
-
-    def of_characters(self, start: int, stop: int) -> tuple[int, int]:
-        """The shown characters of the characters [start, stop)."""
-        if self._is_ascii:
-            return start, stop
-        return int(self._shown_before[start]), int(self._shown_before[stop])
-
-    def of_bytes(self, start: int, stop: int) -> tuple[int, int]:
-        """The shown characters that the bytes [start, stop) are in, each one in full."""
-        if self._is_ascii:
-            return start, stop
-        first = int(np.searchsorted(self._bytes_before, start, side="right")) - 1
-        last = int(np.searchsorted(self._bytes_before, stop, side="left"))
-        return self.of_characters(first, last)

@@ -1,14 +1,15 @@
-"""SAMPLE: k of n, drawn without replacement, the same k for the same seed.
+"""SAMPLE: k of n items, drawn without replacement, the same k for the same seed.
 
-Everything that can be drawn has a number that looks random: a hash of the seed and of what identifies it (a
-document's id; for an occurrence, its place in the document, too). The k smallest numbers are the sample. So
-it is uniform, and depends on nothing else: neither on segments and their order, nor on threads, nor on what
-else is in the corpus but for what it displaces; a sample of k is a part of the sample of k + 1.
+Each item gets a pseudo-random number: a hash of the seed and of the item's identity (a document's id; for an
+occurrence, also its place in the document). The items with the k smallest numbers are the sample. It is
+uniform and independent of segments, of their order and of threads; other items of the corpus matter only if
+they displace one. A sample of k is a subset of the sample of k + 1.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,17 +19,43 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
-from ngramdb.planner.plan import Sampling
+from ngramdb.language import ast
+from ngramdb.late_dataclasses import dataclass
+from ngramdb.planner.binding.scope import Scope
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray
 
 Ranks = NDArray[np.uint64]
+
+# Seeds drawn without SEED are short enough to be typed again.
+DRAWN_SEEDS = 2**31
 
 # Increment and multipliers of SplitMix64 (Steele, Lea & Flood 2014, "Fast Splittable Pseudorandom Number
 # Generators", figure 15).
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """SAMPLE: `size` items, drawn without replacement; the seed decides which."""
+
+    size: int
+    seed: int
+
+    def label(self) -> str:
+        return f"sample {self.size:,}, seed {self.seed}"
+
+
+def bind_sample(scope: Scope, node: ast.Sample | None) -> Sampling | None:
+    """Bind SAMPLE k [SEED s]; without SEED one is drawn, and recorded in the result's summary."""
+    if node is None:
+        return None
+    size = scope.number(node.size, "SAMPLE", 1)
+    seed = scope.number(node.seed, "SEED", 0)
+    assert size is not None
+    return Sampling(size, secrets.randbelow(DRAWN_SEEDS) if seed is None else seed)
 
 
 def _mixed(values: Ranks) -> Ranks:
@@ -40,14 +67,14 @@ def _mixed(values: Ranks) -> Ranks:
 
 
 def ranks(sampling: Sampling, corpus_name: str, *parts: NDArray[Any]) -> Ranks:
-    """The numbers by which things are drawn: (n,) uint64.
+    """Return the numbers by which items are drawn: (n,) uint64.
 
     Parameters
     ----------
-    corpus_name : distinguishes documents of several corpora; empty where there is one only
-    parts : what identifies each, (n,) integers each; the first are document ids
+    corpus_name : distinguishes documents of several corpora; empty if there is only one
+    parts : the identity of each item, (n,) integers each; the first are document ids
 
-    Cost: some 5 ns for each and part.
+    Cost: some 5 ns per item and part.
     """
     seed = np.array([sampling.seed % 2**64, zlib.crc32(corpus_name.encode())], dtype=np.uint64)
     state = _mixed(_mixed(seed[:1]) ^ seed[1])
@@ -57,7 +84,7 @@ def ranks(sampling: Sampling, corpus_name: str, *parts: NDArray[Any]) -> Ranks:
 
 
 def smallest(values: Ranks, k: int) -> IntArray:
-    """The indices of the k smallest numbers (of equal ones, those that come first), ascending."""
+    """Return the indices of the k smallest numbers, ascending; among equal numbers, the first ones."""
     if k >= len(values):
         return np.arange(len(values))
     if k == 0:
@@ -69,7 +96,7 @@ def smallest(values: Ranks, k: int) -> IntArray:
 
 
 class Drawing:
-    """Draws from several lists one after the other; keeps no more than the sample of those given so far."""
+    """A sample of several lists, given one after the other. Memory: that of the sample."""
 
     def __init__(self, sampling: Sampling) -> None:
         self._size = sampling.size
@@ -78,7 +105,7 @@ class Drawing:
         self._indices: IntArray = np.empty(0, dtype=np.int64)
 
     def add(self, number: int, values: Ranks) -> None:
-        """Add list `number`, whose members have these ranks."""
+        """Add list `number`, whose items have these ranks."""
         own = smallest(values, self._size)
         every = np.concatenate((self._ranks, values[own]))
         lists = np.concatenate((self._lists, np.full(len(own), number)))
@@ -87,20 +114,20 @@ class Drawing:
         self._ranks, self._lists, self._indices = every[kept], lists[kept], indices[kept]
 
     def drawn(self, number: int) -> IntArray:
-        """The members of list `number` that were drawn: indices, ascending."""
+        """Return the indices of the items of list `number` that were drawn, ascending."""
         found: IntArray = self._indices[self._lists == number]
         return found
 
 
 def corpus_salt(corpus: Corpus, i: int) -> str:
-    """What distinguishes the documents of segment i from those of other corpora with the same ids."""
+    """Return a name that distinguishes documents of segment i from those of other corpora with equal ids."""
     return corpus.corpus_of(i) if corpus.n_added > 1 else ""
 
 
 def sample_documents(
     corpus: Corpus, found: Sequence[tuple[Segment, DocSet]], sampling: Sampling
 ) -> list[tuple[Segment, DocSet]]:
-    """A sample of documents; `found` has an entry for each segment of the corpus, in order."""
+    """Draw documents; `found` has an entry for each segment of the corpus, in order."""
     drawing = Drawing(sampling)
     for i, (segment, docs) in enumerate(found):
         interrupts.step(i, len(found))
@@ -114,7 +141,7 @@ def sample_documents(
 class Estimated(NamedTuple):
     """A total estimated from a sample, and its standard error.
 
-    The error is NaN where the values do not show how much documents differ: there is one, or all are equal.
+    The error is NaN if the variance is unknown, because there is one value or all are equal.
     """
 
     total: float
@@ -122,15 +149,15 @@ class Estimated(NamedTuple):
 
 
 def estimated_total(values: NDArray[Any], n_population: int) -> Estimated:
-    """The sum over a population of which `values` are a sample drawn without replacement.
+    """Estimate the sum over a population from a sample drawn without replacement.
 
-    The mean times the size; its standard error is N sqrt((1 - m/N) s²/m), with s² the sample's variance
-    (Cochran 1977, "Sampling Techniques", theorem 2.2 and equation 2.20).
+    The estimate is the mean times the size N; its standard error is N sqrt((1 - m/N) s²/m), with the sample's
+    variance s² (Cochran 1977, "Sampling Techniques", theorem 2.2 and equation 2.20).
 
-    Counts of words are skewed: a few documents have most of them, and samples without these show too small a
-    variance. So intervals of 1.96 standard errors hold less often than 95 % (on words of web pages 77 % to
-    88 % of the time; Student's t, a logarithmic scale and Hall's transformation for skewness reach 80 % to
-    99 %, at up to three times the width; docs/statements/sample.md).
+    Counts of words are skewed: a few documents have most of them, and the variance of a sample without these
+    is too small. Intervals of 1.96 standard errors therefore hold less often than 95 % (on words of web pages
+    77 % to 88 % of the time; Student's t, a logarithmic scale and Hall's transformation for skewness reach
+    80 % to 99 %, at up to three times the width; docs/statements/sample.md).
     """
     m = len(values)
     if m == 0:
@@ -141,21 +168,21 @@ def estimated_total(values: NDArray[Any], n_population: int) -> Estimated:
     if m == 1:
         return Estimated(total, math.nan)
     variance = float(np.var(values, ddof=1))
-    if not variance:  # that of the others is not known to be 0
+    if not variance:  # the variance of the population is unknown
         return Estimated(total, math.nan)
     return Estimated(total, n_population * math.sqrt((1 - m / n_population) * variance / m))
 
 
-# How sure a bound is for what no document of a sample has.
+# The confidence of the bound for an n-gram that no document of a sample contains.
 CONFIDENCE = 0.95
 
 
 def most_without(n_sampled: int, n_population: int) -> int:
-    """At most how many documents have what none of a sample has: an upper bound with CONFIDENCE.
+    """Return an upper bound, with CONFIDENCE, for the documents of a property that none of a sample has.
 
-    Were it more of them than a share p, n draws would miss all with probability (1 - p)^n or less, since a
-    document is drawn once only; p = 1 - (1 - CONFIDENCE)^(1/n) makes that 5 %: about 3/n, the "rule of three"
-    (Hanley & Lippman-Hand 1983, "If Nothing Goes Wrong, Is Everything All Right?").
+    If a share above p had it, n draws would miss all of them with probability (1 - p)^n or less, since each
+    document is drawn once at most; p = 1 - (1 - CONFIDENCE)^(1/n) makes that 5 %: about 3/n, the "rule of
+    three" (Hanley & Lippman-Hand 1983, "If Nothing Goes Wrong, Is Everything All Right?").
     """
     share: float = 1 - (1 - CONFIDENCE) ** (1 / n_sampled)
     return min(n_population - n_sampled, math.floor(share * n_population))

@@ -1,11 +1,11 @@
-"""TRACE: the maximal spans of a text that stand verbatim in the corpus.
+"""The plan of TRACE: the maximal spans of a text that occur verbatim in the corpus.
 
-A span occurs in some document, and neither a longer one that contains it does. (infini-gram's `attribute`,
-and OLMoTrace: Liu et al. 2025, "OLMoTrace: Tracing Language Model Outputs Back to Trillions of Training
-Tokens".)
+A span is maximal if it occurs in some document and no longer span that contains it does (infini-gram's
+`attribute`, and OLMoTrace: Liu et al. 2025, "OLMoTrace: Tracing Language Model Outputs Back to Trillions of
+Training Tokens").
 
-The index gives, for every position, the longest n-gram ending there that occurs. Their starts never go back,
-so each start's last position is the end of a maximal span.
+The index returns, for every position, the longest n-gram that ends there and occurs. Their starts never
+decrease, so the last position of each start is the end of a maximal span.
 """
 
 from __future__ import annotations
@@ -19,26 +19,64 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.conditions import longest_matches as matching
 from ngramdb.conditions.docset import DocSet
-from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.results.result import ColumnType, Result, Row
-from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
+from ngramdb.late_dataclasses import dataclass
+from ngramdb.patterns import Gram
+from ngramdb.planner.plan import FieldKey
+from ngramdb.questions.document_columns import ReturnedColumns
+from ngramdb.questions.plans import SliceQuery
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray
-from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
-# Spans per batch: finding a span's documents may take milliseconds where it occurs often.
+TRACE_COLUMNS = ("start", "length", "span", "count", "doc_ids")
+
+# Documents listed for each span by default.
+TRACE_DOCUMENTS = 10
+
+# Spans per batch: finding the documents of a frequent span may take milliseconds.
 BATCH_SPANS = 16
 
-# An n-gram that occurs more often is looked for in the first documents before all its occurrences are.
+# For an n-gram with more occurrences, the first documents are searched before all occurrences are read.
 MANY_OCCURRENCES = 1 << 16
 FIRST_DOCUMENTS = 64
-# So many tokens are read in the time that passing over an occurrence takes.
+# Tokens read in the time that it takes to skip an occurrence.
 TOKENS_PER_OCCURRENCE = 1
 
 
+@dataclass(frozen=True)
+class Tracing(SliceQuery):
+    """TRACE: the maximal spans of a text, of at least `min_length` tokens, that occur in the corpus.
+
+    `n_documents` is the number of documents listed for each, None for all. With `returning`, each document is
+    a row with these fields.
+    """
+
+    gram: Gram
+    min_length: int = 1
+    n_documents: int | None = TRACE_DOCUMENTS
+    returning: tuple[FieldKey, ...] = ()
+
+    def label(self) -> str:
+        least = f", at least {self.min_length:,}" if self.min_length > 1 else ""
+        n = len(self.gram)
+        returning = ", returning " + ", ".join(key.path for key in self.returning) if self.returning else ""
+        return f"trace {n:,} token{'' if n == 1 else 's'}{least}{returning}"
+
+    def answer_whole(self) -> Result:
+        """Return a row per span; `summary['covered']` is the number of the text's tokens in any span."""
+        self.corpus.check_difference()
+        spans = maximal_spans(longest_matches(self.corpus.index, self.gram.ids), self.min_length)
+        n = len(spans.starts)
+        summary = {"total": n, "tokens": len(self.gram), "covered": _covered(spans, len(self.gram))}
+        if self.returning:
+            return _with_fields(self, spans, summary)
+        types = (int, int, str, int, list)
+        return Result(TRACE_COLUMNS, _batches(self, spans), summary=summary, n_rows=n, types=types)
+
+
 class Matches(NamedTuple):
-    """For each of the n + 1 positions of a text, the longest n-gram that ends there and occurs.
+    """The longest n-grams of a text that occur, one for each of its n + 1 ends.
 
     starts : (n + 1,) int64, ascending; equal to the position where no token matches
     counts : (n + 1,) int64, net counts
@@ -57,42 +95,30 @@ class Spans(NamedTuple):
 
 
 def longest_matches(index: Index, ids: IntArray) -> Matches:
-    """The longest match that ends at each position. Cost: about a microsecond a token and segment."""
+    """Return the longest match that ends at each position. Cost: about 1 µs per token and segment."""
     lengths, counts = matching.longest_matches(index, ids, np.array([0, len(ids)], dtype=np.int64))
     return Matches(np.arange(len(ids) + 1, dtype=np.int64) - lengths, counts)
 
 
 def match_ends(found: Matches) -> IntArray:
-    """For each of the n positions, the end of the longest match that starts there: (n,) int64.
+    """Return, for each of the n positions, the end of the longest match that starts there: (n,) int64.
 
-    Equal to the position where no token matches; infini-gram's `creativity` calls this `rs`.
+    The end is equal to the position if no token matches; infini-gram's `creativity` calls this `rs`.
     """
     n = len(found.starts) - 1
     return np.searchsorted(found.starts, np.arange(n), side="right").astype(np.int64) - 1
 
 
 def maximal_spans(found: Matches, min_length: int) -> Spans:
-    """The matches that are contained in no other one, of at least `min_length` tokens."""
+    """Return the matches of at least `min_length` tokens that no other match contains."""
     stops = np.arange(len(found.starts), dtype=np.int64)
     last = np.append(found.starts[1:] > found.starts[:-1], True)
     kept = last & (stops - found.starts >= min_length)
     return Spans(found.starts[kept], stops[kept], found.counts[kept])
 
 
-def trace(plan: Tracing) -> Result:
-    """A row per span; `covered` in the summary is how many of the text's tokens are in one of them."""
-    plan.corpus.check_difference()
-    spans = maximal_spans(longest_matches(plan.corpus.index, plan.gram.ids), plan.min_length)
-    n = len(spans.starts)
-    summary = {"total": n, "tokens": len(plan.gram), "covered": covered(spans, len(plan.gram))}
-    types = (int, int, str, int, list)
-    if plan.returning:
-        return _with_fields(plan, spans, summary)
-    return Result(TRACE_COLUMNS, _batches(plan, spans), summary=summary, n_rows=n, types=types)
-
-
 def _with_fields(plan: Tracing, spans: Spans, summary: dict[str, int]) -> Result:
-    """A row per span and document, with fields of the document."""
+    """Return a row per span and document, with fields of the document."""
     returned = ReturnedColumns(plan.corpus, plan.returning)
     columns: list[str] = [*TRACE_COLUMNS[:-1], "doc_id"]
     # A span has a length, too.
@@ -109,18 +135,18 @@ def _with_fields(plan: Tracing, spans: Spans, summary: dict[str, int]) -> Result
                 for start in range(0, len(docs), BATCH_SPANS):
                     interrupts.check()
                     some = docs[start : start + BATCH_SPANS]
-                    pairs = zip(_named(plan.corpus, i, some), some.tolist(), strict=True)
+                    pairs = zip(_ids_shown(plan.corpus, i, some), some.tolist(), strict=True)
                     yield [(*row, doc_id, *returned.row(segment, doc)) for doc_id, doc in pairs]
 
-    # As many rows as there are documents; `total` would be taken for their number.
+    # Rows are documents, and `total` would be read as their number.
     summary = {"spans": summary["total"], **{name: n for name, n in summary.items() if name != "total"}}
     result = Result(columns, batches(), summary=summary, types=types)
     result.arrow_types = (*(None for _ in TRACE_COLUMNS), *returned.arrow_types())
     return result
 
 
-def covered(spans: Spans, n_tokens: int) -> int:
-    """How many tokens lie in at least one span."""
+def _covered(spans: Spans, n_tokens: int) -> int:
+    """Return the number of tokens in at least one span."""
     change = np.zeros(n_tokens + 1, dtype=np.int64)
     np.add.at(change, spans.starts, 1)
     np.add.at(change, spans.stops, -1)
@@ -129,11 +155,11 @@ def covered(spans: Spans, n_tokens: int) -> int:
 
 def _batches(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
     for batch in _spans(plan, spans):
-        yield [(*row, document_ids(plan.corpus, ids, plan.n_documents)) for *row, ids in batch]
+        yield [(*row, _document_ids(plan.corpus, ids, plan.n_documents)) for *row, ids in batch]
 
 
 def _spans(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
-    """The rows of spans, with their token ids in the place of documents."""
+    """Yield the rows of spans, with their token ids in place of documents."""
     n = len(spans.starts)
     for first in range(0, n, BATCH_SPANS):
         rows: list[Row] = []
@@ -141,30 +167,22 @@ def _spans(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
             interrupts.check()
             start, stop, count = int(spans.starts[k]), int(spans.stops[k]), int(spans.counts[k])
             ids = plan.gram.ids[start:stop]
-            rows.append((start, stop - start, span_text(plan.corpus.tokenizer, ids), count, ids))
+            rows.append((start, stop - start, plan.corpus.tokenizer.decode(ids), count, ids))
         yield rows
 
 
-def span_text(tokenizer: Tokenizer, ids: IntArray) -> str:
-    """The span as the tokenizer shows it."""
-    return tokenizer.decode(ids)
+def _document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[Any]:
+    """Return the ids of documents that contain an n-gram, ascending, at most the first `most`.
 
-
-def document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[int] | list[str]:
-    """The ids of documents that contain the n-gram, ascending, at most the first `most`.
-
-    In a sum of corpora, `corpus:doc_id`.
-
-    Cost: some 10 ns for each of its occurrences in the segments that are needed, where all documents are
-    wanted; for the first ones about 1 ns, and where the occurrences are many at most as much again for
-    reading the first documents, as a rule far less.
+    Cost: if `most` is None, some 10 ns per occurrence; otherwise about 1 ns per occurrence in the segments
+    that are read, and for a frequent n-gram at most as much again to read the first documents.
     """
     located = _located(corpus, ids, most)
-    return [doc_id for i, docs in located for doc_id in _named(corpus, i, docs)]
+    return [doc_id for i, docs in located for doc_id in _ids_shown(corpus, i, docs)]
 
 
 def _located(corpus: Corpus, ids: IntArray, most: int | None) -> Iterator[tuple[int, Docs]]:
-    """The same documents: the place of a segment, and local numbers of its documents, ascending."""
+    """Yield the same documents: the number of a segment, and its documents' local numbers, ascending."""
     for i, segment in enumerate(corpus.segments):
         docs = _documents(segment, ids, corpus.removed(i), most)[:most]
         yield i, docs
@@ -174,14 +192,14 @@ def _located(corpus: Corpus, ids: IntArray, most: int | None) -> Iterator[tuple[
                 break
 
 
-def _named(corpus: Corpus, i: int, docs: Docs) -> list[Any]:
-    """The ids of a segment's documents; in a sum, with its corpus."""
+def _ids_shown(corpus: Corpus, i: int, docs: Docs) -> list[Any]:
+    """Return the ids of documents of segment i; in a sum of corpora, `corpus:doc_id`."""
     doc_ids: list[int] = corpus.segments[i].doc_ids(docs).tolist()
     return doc_ids if corpus.n_added < 2 else [f"{corpus.corpus_of(i)}:{n}" for n in doc_ids]
 
 
 def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None) -> Docs:
-    """The documents that contain the n-gram, without the removed ones; at least the first `most` of them."""
+    """Return documents that contain the n-gram, without removed ones: at least the first `most`."""
 
     def kept(docs: Docs) -> Docs:
         if not len(removed):
@@ -192,7 +210,7 @@ def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None)
         return kept(segment.index.docs_containing(ids))
     lo, hi = segment.index.find(ids)
     if hi - lo > MANY_OCCURRENCES:
-        # In documents of average length, reading these costs as much as passing over the occurrences.
+        # Reading this many documents of average length costs as much as skipping the occurrences.
         tokens = max(1, segment.index.n_tokens // max(1, segment.n_documents))
         affordable = min(segment.n_documents, (hi - lo) * TOKENS_PER_OCCURRENCE // tokens)
         n = FIRST_DOCUMENTS

@@ -8,9 +8,11 @@ from support.reference import ReferenceCatalog, ReferenceCorpus
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner import plan
-from ngramdb.planner.binding.concordance import default_window
 from ngramdb.planner.parameters import Parameters
 from ngramdb.questions.binder import Binder
+from ngramdb.questions.kwic import default_window
+from ngramdb.questions.kwic_plan import Concordance
+from ngramdb.questions.sampling import Sampling
 
 LETTERS = ReferenceCorpus.of(["a b a", "b"])
 
@@ -25,9 +27,9 @@ def test_clauses_of_kwic_are_bound():
     found = bind(
         'KWIC "a b" WHERE "b" WINDOW ? ORDER BY right DESC LIMIT 5 OFFSET 2 SAMPLE 9 SEED 3 FROM letters', [4]
     )
-    assert isinstance(found, plan.Concordance)
+    assert isinstance(found, Concordance)
     assert (found.window, found.order, found.descending) == (4, "right", True)
-    assert (found.limit, found.offset, found.sample) == (5, 2, plan.Sampling(9, 3))
+    assert (found.limit, found.offset, found.sample) == (5, 2, Sampling(9, 3))
     assert found.label() == (
         'concordance of "a b" (window 4, right descending, sample 9, seed 3, limit 5, offset 2)'
     )

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
-from ngramdb.executor.kwic import concordance
+from ngramdb.questions import kwic_plan
 from ngramdb.tokenizers.sentence_piece import SentencePieceTokenizer
 
 TEXTS = [
@@ -172,7 +172,7 @@ def test_a_window_that_cuts_a_character_shows_it_whole(window):
 @pytest.mark.parametrize("n_lines", [2, 500])
 @pytest.mark.parametrize("way", ["ASC", "DESC"])
 def test_lines_are_in_the_order_of_their_matches(corpus, way, n_lines, monkeypatch):
-    monkeypatch.setattr(concordance, "FORM_PIECE", 16)
+    monkeypatch.setattr(kwic_plan, "FORM_PIECE", 16)
     lines = corpus.kwic(ngramdb.pattern("*{2}"), window=0).fetchall()
     expected = sorted(lines, key=lambda row: " ".join(row[3].casefold().split()), reverse=way == "DESC")
     found = corpus.kwic(
@@ -316,6 +316,6 @@ def test_forms_have_the_blanks_of_the_text(kind):
 def test_forms_of_words_alone_read_no_text(monkeypatch):
     with ngramdb.connect() as db:
         db.create_corpus("c").append(["time flies. time  flies, naïve café"])
-        monkeypatch.delattr("ngramdb.executor.questions.group_codes.token_places")
+        monkeypatch.delattr("ngramdb.questions.groups.token_places")
         assert db.execute('COUNT "time" * GROUP BY FORM').fetchall() == [("time flies", 2)]
         assert db.execute("COUNT /n.*/ /c.*/ GROUP BY FORM").fetchall() == [("naïve café", 1)]

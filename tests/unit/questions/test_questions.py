@@ -8,9 +8,9 @@ import pytest
 from support.reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.questions.document_columns import Fields, value_at
 from ngramdb.language.parser import parse_statement
 from ngramdb.questions.binder import make_plan
+from ngramdb.questions.document_columns import Fields, value_at
 from ngramdb.questions.plans import answer, is_question
 
 CORPUS = ReferenceCorpus.of(["a b a b", "a b c", ""], ["b a"], ["c"])

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.questions.sampling import Drawing, estimated_total, most_without, ranks, smallest
-from ngramdb.planner.plan import Sampling
+from ngramdb.questions.sampling import Drawing, Sampling, estimated_total, most_without, ranks, smallest
 
 
 def test_the_smallest_numbers_are_chosen_and_of_equal_ones_the_first():

@@ -1,4 +1,4 @@
-"""The columns of documents: which there are, their types, and a document's values in them."""
+"""The columns of documents: their names, their types, and a document's values."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ngramdb.segments.metadata_columns import (
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 
-# Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
-# of their own, as one object {path: value}, whatever segments they are in.
+# Objects whose keys are data have thousands of fields. Fields beyond the first MAX_FIELDS share one column,
+# as an object {path: value}, whatever segments they are in.
 MAX_FIELDS = MAX_COLUMNS
 REST_COLUMN = "metadata.rest"
 
-# The Python types of metadata columns; whole numbers and others together are numbers.
+# The Python types of metadata columns; columns of integers and floats are of floats.
 _PYTHON_TYPES: dict[str, type] = {"int64": int, "float64": float, "bool": bool, "string": str}
 
 
 def column_type(stored: Sequence[str]) -> type:
-    """What a metadata column's values are, given the types that its segments store: `dict` for anything."""
+    """Return the type of a metadata column from the types stored in its segments; `dict` for any values."""
     found = {list if name.startswith("list<") else _PYTHON_TYPES.get(name, dict) for name in stored}
     if len(found) == 1:
         return found.pop()
@@ -40,17 +40,17 @@ def column_type(stored: Sequence[str]) -> type:
 
 
 class Fields(dict[str, list[str]]):
-    """Metadata fields in the order in which documents have them, each with the types of its columns."""
+    """Metadata fields in the order of the documents, each with the types of its columns."""
 
     @cached_property
     def of_objects(self) -> frozenset[str]:
-        """Fields whose values may be objects: too deep, or not made, to have fields of their own."""
+        """Fields whose values may be objects, because these are too deep, or not meant, to be fields."""
         json = (path for path, types in self.items() if JSON in types)
         return frozenset(path for path in json if not any(name.startswith(path + ".") for name in self))
 
 
 def metadata_fields(corpus: Corpus) -> Fields:
-    """The first MAX_FIELDS metadata fields, with their types."""
+    """Return the first MAX_FIELDS metadata fields, with their types."""
     fields = Fields()
     for segment in corpus.segments:
         for name, type_name in segment.metadata.fields().items():
@@ -63,16 +63,16 @@ def metadata_fields(corpus: Corpus) -> Fields:
 
 
 def has_rest(fields: dict[str, list[str]]) -> bool:
-    """Whether documents may have other fields than these of `metadata_fields`."""
+    """Return True if documents may have other fields than these of `metadata_fields`."""
     return len(fields) == MAX_FIELDS
 
 
 def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
-    """The type of a column that holds a field's values of all segments, as that of one segment would."""
+    """Return the type that a column of one segment with a field's values of all segments would have."""
     found = set(types) - {JSON}
     for segment in corpus.segments:
         name = segment.metadata.fields().get(path)
-        if name == JSON:  # its values may be of one type, when others have been removed
+        if name == JSON:  # its values may be of one type after documents were removed
             found |= segment.metadata.parsed_types(path)[0]
         elif name == "int64" and len(types) > 1:
             found |= types_of_integers(segment.metadata.column(path))
@@ -80,7 +80,7 @@ def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
 
 
 def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
-    """Return the Arrow types of those fields that all documents have from columns of tables."""
+    """Return the Arrow types of the fields that all documents got from columns of tables."""
     stored = {name: set(types) - {EMPTY_LISTS} or {EMPTY_LISTS} for name, types in fields.items()}
     found = {
         name: type_that_came(corpus, name, *types)
@@ -91,7 +91,7 @@ def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
 
 
 def arrow_types_of_keys(corpus: Corpus, keys: Sequence[FieldKey | PlaceKey]) -> tuple[Any, ...]:
-    """Return the Arrow types that the fields of keys came with; None for others, and for computed values."""
+    """Return the Arrow types that the keys' fields were loaded with; None for others and computed values."""
     fields = metadata_fields(corpus)
     paths = [key.path for key in keys if isinstance(key, FieldKey) and not key.own]
     every = arrow_types_of(corpus, Fields({path: fields[path] for path in paths if path in fields}))
@@ -109,9 +109,9 @@ def _type_of_key(key: FieldKey, kind: Any) -> Any:
 
 
 def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:
-    """Fields of these `type_in_files` that are others when documents are loaded from columns.
+    """Return the fields that change if documents are loaded from columns of these `type_in_files`.
 
-    `as_text`: lists are JSON there.
+    `as_text` : True if lists are stored as JSON
     """
     return [
         path
@@ -124,7 +124,7 @@ def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:
 
 
 def document_row(segment: Segment, i: int, fields: Fields, tokenizer: Tokenizer) -> Row:
-    """One document's row: id, metadata by field, length in tokens, text."""
+    """Return a document's row: id, metadata by field, length in tokens, text."""
     values = segment.metadata.row(i) if fields else {}
     return (
         segment.doc_id(i),
@@ -136,24 +136,24 @@ def document_row(segment: Segment, i: int, fields: Fields, tokenizer: Tokenizer)
 
 
 def rest_of(values: dict[str, Any], fields: dict[str, list[str]]) -> dict[str, Any] | None:
-    """The values of nested metadata that are in none of these fields, by path, or None."""
+    """Return the values of nested metadata in none of these fields, by path, or None."""
     rest = {path: value for path, value in flatten(values) if path not in fields and value != {}}
     return rest or None
 
 
 def document_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str:
-    """A document's text; where only token ids were given, the ids as the tokenizer shows them."""
+    """Return a document's text, decoded from its tokens if it was loaded as token ids."""
     text = segment.text(i, tokenizer)
     if text is None:
         return tokenizer.decode(segment.document(i))
-    # Bytes that are not UTF-8 (a corpus of bytes) are shown escaped rather than refused.
+    # Bytes that are not UTF-8 (in a corpus of bytes) are escaped.
     return text.decode("utf-8", "backslashreplace")
 
 
 def value_at(values: dict[str, Any], path: str, fields: Fields) -> Any:
-    """The value at a path such as `meta.year` of nested metadata; None where there is none.
+    """Return the value at a path such as `meta.year` of nested metadata, or None.
 
-    An object is a value only where it has something that no fields of its own hold.
+    An object is a value only if it has values that are in no fields of their own.
     """
     found: Any = values
     for key in split_path(path):
@@ -168,7 +168,7 @@ _OWN_TYPES: dict[str, type] = {"doc_id": int, "length": int, "text": str}
 
 
 class ReturnedColumns:
-    """RETURNING: the values of some fields, document by document. Texts are read for the field `text` only.
+    """RETURNING: the values of some fields of documents. Texts are read only for the field `text`.
 
     Attributes
     ----------
@@ -186,11 +186,11 @@ class ReturnedColumns:
         )
 
     def arrow_types(self) -> tuple[Any, ...]:
-        """Return the Arrow types that the columns came with, None for others."""
+        """Return the Arrow types that the columns were loaded with, None for others."""
         return arrow_types_of_keys(self._corpus, self._keys)
 
     def row(self, segment: Segment, i: int) -> Row:
-        """The values of document i of a segment."""
+        """Return the values of document i of a segment."""
         metadata = segment.metadata.row(i) if self._of_metadata else {}
         return tuple(self._value(segment, i, key, metadata) for key in self._keys)
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ngramdb.executor.kwic.sort_keys import ShownPlaces
+from ngramdb.questions.kwic_text import ShownPlaces
 
 PIECES = (
     b"a",
