@@ -9,6 +9,7 @@ threads.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -263,13 +264,13 @@ class Store:
                 lock = self.directory.lock_writer(timeout_s)
             try:
                 is_clean, self._is_clean = self._is_clean and lock.was_ours, False
-                manifest, is_clean = self._prepare_to_write(is_clean)
+                base, is_clean = self._prepare_to_write(is_clean)
                 transaction = Transaction(
                     self.directory,
                     lock,
-                    manifest,
+                    base.manifest,
                     self.database_id,
-                    self._require_base,
+                    functools.partial(self._require_base, base),
                     self._adopt,
                     self._end,
                     is_clean,
@@ -322,8 +323,11 @@ class Store:
             self._require_there()
             raise
 
-    def _require_there(self) -> None:
-        """Raise DatabaseGone if the database that was opened is no longer at its path."""
+    def _require_there(self, known: LoadedVersion | None = None) -> None:
+        """Raise DatabaseGone if the database that was opened is no longer at its path.
+
+        `known` is a version that it must have; None for the one in use.
+        """
         path = self.directory.description
         try:
             marker = read_marker(self.directory)
@@ -337,20 +341,20 @@ class Store:
                 "back, or connect to its new location",
                 path=path,
             )
-        if marker.database_id != self.database_id or not self._is_continued(marker):
+        if marker.database_id != self.database_id or not self._is_continued(marker, known):
             raise DatabaseGone(
                 f"{path}: the database here is not the one that was opened: it was replaced; connect again",
                 path=path,
             )
 
-    def _is_continued(self, marker: Marker) -> bool:
-        """Return True if the database at the path is the one in use, or a copy that contains its version.
+    def _is_continued(self, marker: Marker, known: LoadedVersion | None) -> bool:
+        """Return True if the database at the path is the one in use, or a copy that contains the version.
 
         If there are locks, the version of the same database can also differ: its commit was retracted.
         """
         if marker.identity == self._marker.identity and self.directory.has_locks:
             return True
-        known = self._current().loaded
+        known = known or self._current().loaded
         self.directory.look_again(known.name, at_once=True)
         try:
             found = read_version(self.directory, known.manifest.version, self.database_id)
@@ -360,13 +364,15 @@ class Store:
             return True  # nothing is known
         return found.manifest == known.manifest
 
-    def _require_base(self) -> None:
-        """Raise DatabaseGone if the version that is about to be succeeded is no longer at the path."""
-        loaded = self._current().loaded
-        self.directory.look_again(loaded.name, at_once=True)
+    def _require_base(self, base: LoadedVersion) -> None:
+        """Raise DatabaseGone if the version that is about to be succeeded is no longer at the path.
+
+        The store may have been closed since the transaction began.
+        """
+        self.directory.look_again(base.name, at_once=True)
         with storage_errors("commit", self.directory.description):
-            if self.directory.identity(loaded.name) != loaded.identity:
-                self._require_there()
+            if self.directory.identity(base.name) != base.identity:
+                self._require_there(base)
 
     def _current(self) -> _State:
         if self._closed or self._state is None:
@@ -374,7 +380,7 @@ class Store:
             raise StorageError(f"{path}: the database has been closed; open it again", path=path)
         return self._state
 
-    def _prepare_to_write(self, is_clean: bool) -> tuple[Manifest, bool]:
+    def _prepare_to_write(self, is_clean: bool) -> tuple[LoadedVersion, bool]:
         """With the lock held, return the newest version, after checking that this program may succeed it.
 
         Unless the database `is_clean`, orphans are removed; listing all files takes as long as writing a
@@ -393,7 +399,7 @@ class Store:
         if self.directory.has_locks and not is_clean:
             self._let_all_go = True
             is_clean = self._collect_orphans(loaded.manifest, list_versions(self.directory))
-        return loaded.manifest, is_clean
+        return loaded, is_clean
 
     def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
         for version in versions:
