@@ -325,3 +325,18 @@ class ReadOnlyError(StorageError):
 
 class InvalidArgument(InterfaceError, ValueError):
     """A Python argument of the wrong kind or out of range."""
+
+
+class HasErrors:
+    """The exceptions as attributes of connections, as PEP 249 requires for code that imports no module."""
+
+    Warning = Warning
+    Error = Error
+    InterfaceError = InterfaceError
+    DatabaseError = DatabaseError
+    OperationalError = OperationalError
+    ProgrammingError = ProgrammingError
+    IntegrityError = IntegrityError
+    DataError = DataError
+    InternalError = InternalError
+    NotSupportedError = NotSupportedError

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api.arguments.documents import as_paths
+from ngramdb.api.conversion import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.verbs import corpora
 from ngramdb.engine.changes.change import Change

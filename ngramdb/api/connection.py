@@ -14,12 +14,11 @@ import numpy as np  # noqa: F401
 
 from ngramdb import bool_arguments, notebook
 from ngramdb.api.database import Database, letting_go
-from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import BindError, InvalidArgument, NgramdbError, NotSupportedError
+from ngramdb.errors import BindError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
@@ -27,9 +26,8 @@ from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 from ngramdb.registries import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
-    from ngramdb.api import building, cursor, remote, session, statements
+    from ngramdb.api import building, conversion, cursor, remote, session, statements
     from ngramdb.api import corpus as verbs
-    from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.remote import RemoteConnection
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.executor.results.result import Result
     from ngramdb.ingest.sources import PathLike
-    from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.questions.arguments import to_ast
     from ngramdb.questions.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
@@ -48,8 +45,7 @@ else:
     building = lazy_module("ngramdb.api.building")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
-    given_documents = lazy_module("ngramdb.api.arguments.documents")
-    plans = lazy_module("ngramdb.planner.plan")
+    conversion = lazy_module("ngramdb.api.conversion")
     remote = lazy_module("ngramdb.api.remote")
     session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
@@ -612,7 +608,7 @@ class Connection(HasErrors):
             given = os.fspath(value) if isinstance(value, os.PathLike) else value
             is_object = option == "tokenizer" and not isinstance(given, str)
             checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
-        self._database.attach(attached.attachment_of(given_documents.as_path(path), name, checked))
+        self._database.attach(attached.attachment_of(conversion.as_path(path), name, checked))
         return verbs.Corpus(self._database, name, at_once=False)  # the first query samples keys
 
     def detach(self, name: str) -> None:

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
+from ngramdb.api.session import DatabaseSession
+from ngramdb.errors import InvalidArgument, NgramdbError, NotSupportedError, QueryCancelled
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
 if TYPE_CHECKING:
-    from ngramdb.api import session as sessions
     from ngramdb.api import statements
     from ngramdb.api.database import Database
-    from ngramdb.api.session import DatabaseSession
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.executor import document_subset
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
     from ngramdb.patterns import Gram, Noted, grams
     from ngramdb.planner import parameters, planner
-    from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
-    from ngramdb.questions import corpora, python_warnings
+    from ngramdb.questions import corpora, docs_plan, python_warnings
     from ngramdb.questions.arguments import parsing, to_ast
     from ngramdb.questions.binder import Binder
     from ngramdb.source import IntArray
 else:
-    sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
@@ -38,10 +36,11 @@ else:
     binders = lazy_module("ngramdb.questions.binder")
     corpora = lazy_module("ngramdb.questions.corpora")
     grams = lazy_module("ngramdb.patterns.grams")
-    plans = lazy_module("ngramdb.planner.plan")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     ast = lazy_module("ngramdb.language.ast")
     parameters = lazy_module("ngramdb.planner.parameters")
     planner = lazy_module("ngramdb.planner.planner")
+    document_subset = lazy_module("ngramdb.executor.document_subset")
 
 
 class _Unread:
@@ -181,7 +180,7 @@ class BoundCorpus:
 
     def session(self) -> DatabaseSession:
         """Return the database at its newest version, for planner and executor."""
-        return sessions.DatabaseSession(self.database, self.database.snapshot)
+        return DatabaseSession(self.database, self.database.snapshot)
 
     def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
         """Return the plan for the tree of a statement about this corpus; its condition is text."""
@@ -251,3 +250,52 @@ class BoundCorpus:
         """Return the single number that a plan computes."""
         row = self.run(logical).fetchone()
         return int(row[0]) if row else 0
+
+
+# ---- Some documents of a corpus: the result of `Corpus.where`
+
+
+class BoundPart(BoundCorpus):
+    """The documents that meet a condition: of the newest version, searched again for each version."""
+
+    def __init__(self, whole: BoundCorpus, where: str, params: ParameterValues) -> None:
+        self._whole = whole
+        self._where = where
+        self._params = params
+        self.conditions = (*whole.conditions, (where, params))
+        super().__init__(whole.database, whole.name)
+
+    def opened(self, snapshot: Snapshot) -> Any:
+        """Return the part of the corpus at a version."""
+        whole = self._whole.opened(snapshot)
+        condition, phrases = self._whole.condition(self._where, self._params, whole)
+        counting = docs_plan.CountDocuments(whole, condition, phrases=phrases)
+        self._whole.number(counting)  # warns of likely mistakes in the condition
+        plan = self.optimized(counting)
+        assert isinstance(plan, docs_plan.CountDocuments)
+        with self.work():
+            return document_subset.slice_of(whole, plan.where, plan.costs, self._where)
+
+    def session(self) -> DatabaseSession:
+        """Return the database, in which the corpus's name refers to the part."""
+        return _PartSession(self)
+
+    def check_whole(self, verb: str) -> NoReturn:
+        raise NotSupportedError(
+            f"{verb} needs a whole corpus, but this is a part of {self.name}, for reading; "
+            f"corpus({self.name!r}) has all of it, and copy(name) makes a corpus of the part"
+        )
+
+
+class _PartSession(DatabaseSession):
+    """A database in which a corpus's name refers to a part of it."""
+
+    def __init__(self, part: BoundPart) -> None:
+        super().__init__(part.database, part.database.snapshot)
+        self._part = part
+
+    def corpus_view(self, name: str, /) -> Any:
+        return self._part.view if name == self._part.name else super().corpus_view(name)
+
+    def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> Any:
+        return self._part.view if terms == ((1, self._part.name, None),) else super().algebra(terms)

@@ -29,9 +29,8 @@ from ngramdb import bool_arguments, errors
 from ngramdb.api import wire
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
-from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
-from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
+from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.results.result_summary import drawn
 from ngramdb.ingest import arrow_objects

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ngramdb import logs
 from ngramdb.api.database import Database
-from ngramdb.api.error_positions import placed
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
@@ -253,3 +252,46 @@ def _finished(result: Result, session: DatabaseSession, said: Sequence[cautions.
         result.summary["note"] = "; ".join([*notes, *(item.message for item in said)])
         result.cautions = (*result.cautions, *said)
     return result
+
+
+# ---- Positions in a statement's text for errors that were raised while it ran
+
+
+def placed(error: QueryError | InvalidArgument, statement: ast.Statement, text: str) -> QueryError:
+    """Return the error with the position of the part of the statement at fault, else of the whole.
+
+    An error with a position is unchanged. An InvalidArgument for a value becomes a PlanError: from the
+    statement's point of view, the statement cannot be run.
+    """
+    if isinstance(error, QueryError) and error.start is not None:
+        if error.text is None:
+            error.place(text, error.start, error.stop)
+        return error
+    span = _at_fault(error, statement).span or statement.span
+    start, stop = (None, None) if span is None else (span.start, span.stop)
+    if isinstance(error, QueryError):
+        error.place(text, start, stop)
+        return error
+    return PlanError(str(error), text=text, start=start, stop=stop)
+
+
+def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
+    """Return the part of a statement that the error is about."""
+    if isinstance(statement, ast.Explain) and isinstance(error, PlanError):
+        return statement.statement
+    refused = isinstance(error, InvalidArgument)
+    if isinstance(statement, ast.CreateCorpus):
+        return statement.tokenizer if refused and statement.tokenizer is not None else statement.name
+    if isinstance(statement, (ast.CopyFrom, ast.CopyTo, ast.Attach)) and refused:
+        return statement.path
+    if isinstance(statement, ast.Restore):
+        return statement.version
+    if isinstance(statement, ast.KeepVersion):
+        return statement.name if refused or statement.version is None else statement.version
+    if isinstance(statement, ast.DropVersion):
+        return statement.name
+    if isinstance(statement, ast.Alter):
+        return statement.term
+    if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe, ast.Attach, ast.Detach)):
+        return statement.name or statement
+    return statement

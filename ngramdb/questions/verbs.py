@@ -109,9 +109,21 @@ def attach(owner: type) -> None:
 
     def load(name: str) -> Any:
         found = vars(import_module(f"ngramdb.questions.{VERBS[name]}").Verbs)[name]
-        for function in (found, inspect.unwrap(found)):  # in messages, a method of the class
-            function.__qualname__ = f"{owner.__name__}.{name}"
+        _name_after(owner, found)
         return found
 
     for name in VERBS:
         setattr(owner, name, LazyVerb(owner, name, load))
+
+
+def adopt(owner: type, verbs: type) -> None:
+    """Give a class the methods of another one, unless it has its own."""
+    for name, found in vars(verbs).items():
+        if inspect.isfunction(found) and name not in vars(owner):
+            _name_after(owner, found)
+            setattr(owner, name, found)
+
+
+def _name_after(owner: type, method: Any) -> None:
+    for function in (method, inspect.unwrap(method)):
+        function.__qualname__ = f"{owner.__name__}.{method.__name__}"

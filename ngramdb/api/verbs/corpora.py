@@ -6,7 +6,8 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.database import Database
 from ngramdb.engine.changes import combining
@@ -19,14 +20,19 @@ from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, Tokeni
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
+from ngramdb.executor.results.result import Result
 from ngramdb.lm import sentences
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
+from ngramdb.questions.results import SHOWN_ROWS
 from ngramdb.source import Corpus
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb.engine.changes.audit import Removal
 
 
 def create_corpus(
@@ -222,3 +228,27 @@ def entry_of(statistics: Statistics) -> StatisticsEntry:
         raw=statistics.raw,
         frequent=statistics.frequent,
     )
+
+
+# ---- The list of removals that `Corpus.removals` returns.
+
+
+class Removals(list["Removal"]):
+    """The removals from a corpus, oldest first: a list that is printed as a table of the newest ones."""
+
+    def __repr__(self) -> str:
+        return repr(self._table())
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+    def _table(self) -> Result:
+        names = ("version", "created", "by", "n_documents", "n_tokens", "statement", "reason")
+        table = Result.of_rows(names, [self._row(one, names) for one in self[-SHOWN_ROWS:]])
+        table.n_rows = len(self)
+        return table
+
+    @staticmethod
+    def _row(removal: Removal, names: Sequence[str]) -> tuple[Any, ...]:
+        at = datetime.fromtimestamp(removal.created, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        return tuple(at if name == "created" else getattr(removal, name) for name in names)

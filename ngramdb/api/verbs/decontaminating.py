@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.api.arguments.documents import as_paths
+from ngramdb.api.conversion import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Reading, Shares, evaluation_sets
 from ngramdb.api.verbs.exporting import write_lines

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb.api.arguments.documents import each_of
+from ngramdb.api.conversion import each_of
 from ngramdb.api.verbs.exporting import write_text
 from ngramdb.engine.loading.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError

@@ -1,0 +1,388 @@
+"""The verbs of a corpus that take or return arrays, one call for many questions, and those of its models."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import bool_arguments
+from ngramdb.api.corpus_handle import BoundCorpus
+from ngramdb.lazy import lazy_module
+from ngramdb.questions import model_queries
+
+if TYPE_CHECKING:
+    from ngramdb.api import conversion
+    from ngramdb.api.verbs import evaluation
+    from ngramdb.executor.questions import models as model_cache
+    from ngramdb.executor.questions import scoring
+    from ngramdb.lm.agreement import Agreement
+    from ngramdb.lm.evaluation import Perplexity, Progress
+    from ngramdb.lm.generation import Draft
+    from ngramdb.lm.models import LanguageModel
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions import python_warnings, results, trace_plan
+    from ngramdb.questions.arguments import models, packing, to_ast, units
+    from ngramdb.questions.arguments.signatures import Documents, Ids, ModelLike, Ngram, Ngrams
+    from ngramdb.questions.results import (
+        DocumentScores,
+        NextTokens,
+        NextTokensMany,
+        Scores,
+        Spans,
+        StoredDocument,
+    )
+else:
+    evaluation = lazy_module("ngramdb.api.verbs.evaluation")
+    conversion = lazy_module("ngramdb.api.conversion")
+    model_cache = lazy_module("ngramdb.executor.questions.models")
+    models = lazy_module("ngramdb.questions.arguments.models")
+    packing = lazy_module("ngramdb.questions.arguments.packing")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    results = lazy_module("ngramdb.questions.results")
+    scoring = lazy_module("ngramdb.executor.questions.scoring")
+    trace_plan = lazy_module("ngramdb.questions.trace_plan")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    units = lazy_module("ngramdb.questions.arguments.units")
+
+# Makes a named tuple of a tuple, in half the time that its class takes.
+_new = tuple.__new__
+
+
+class ArrayVerbs:
+    """A base of `ngramdb.Corpus`."""
+
+    name: str
+    _bound: BoundCorpus
+
+    def _among(self, where: str | None, params: ParameterValues) -> ArrayVerbs:
+        raise NotImplementedError
+
+    # ---- documents and spans
+
+    def document(self, doc_id: int) -> StoredDocument:
+        """Read one document: its text, metadata and token ids.
+
+        Parameters
+        ----------
+        doc_id : its id, as tables show it
+
+        Raises
+        ------
+        InvalidArgument
+            The corpus has no such document.
+        """
+        with self._bound.work():
+            return python_warnings.document(self._bound.current(), doc_id)
+
+    def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
+        """The spans of `trace` as arrays, without their documents.
+
+        Parameters
+        ----------
+        text : text or token ids
+        min_length : the least number of tokens of a span
+
+        Returns
+        -------
+        `starts`, `lengths` and `counts`, (k,) int64 each.
+        """
+        min_length = to_ast.whole(1, "min_length", min_length)
+        view = self._bound.current()
+        with self._bound.work():
+            ids = self._bound.passage(text)
+            found = trace_plan.maximal_spans(trace_plan.longest_matches(view.index, ids), min_length)
+        return results.Spans(found.starts, found.stops - found.starts, found.counts)
+
+    def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
+        """Measure, for each token of a text, the longest n-gram of the corpus that begins there.
+
+        Parameters
+        ----------
+        text : text or token ids
+
+        Returns
+        -------
+        (n,) int64 : lengths in tokens; 0 where the token itself does not occur
+
+        Notes
+        -----
+        Cost: about a microsecond per token and segment.
+        """
+        view = self._bound.current()
+        with self._bound.work():
+            ids = self._bound.passage(text)
+            return trace_plan.match_ends(trace_plan.longest_matches(view.index, ids)) - np.arange(len(ids))
+
+    # ---- many questions at once
+
+    def count_many(self, ngrams: Ngrams) -> NDArray[np.int64]:
+        """The counts of many n-grams, in one kernel call with the GIL released.
+
+        Parameters
+        ----------
+        ngrams : a list of n-grams, or a pair `(flat ids, offsets)` of arrays; the setting `match` applies
+            to texts
+
+        Returns
+        -------
+        (n,) int64
+
+        Raises
+        ------
+        InvalidArgument
+            Offsets that do not rise from 0 to the number of ids, or an invalid n-gram; the message has its
+            position.
+
+        Notes
+        -----
+        Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores. If the setting
+        `match` is not `tokens`, a list with texts costs one COUNT for each n-gram.
+        """
+        view = self._bound.current()
+        ngrams = packing.listed(ngrams)
+        matched = self._bound.database.settings.match != "tokens"
+        if matched and isinstance(ngrams, list) and any(isinstance(ngram, str) for ngram in ngrams):
+            return model_queries.count_as_set(self._bound, ngrams)
+        with self._bound.work():
+            flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
+            try:
+                counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
+            except ValueError:
+                packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
+                raise
+        if isinstance(ngrams, list) and not counts.all():
+            python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+        return counts
+
+    def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
+        """The distribution of `dist` as arrays, by token id, straight from the kernel.
+
+        Parameters
+        ----------
+        given : the context, text or token ids
+        model : a model whose probabilities are ratios of counts: n-gram or ∞-gram, without MIN COUNT; for
+            others `language_model(model).dist(ids)` returns arrays of probabilities
+
+        Raises
+        ------
+        InvalidArgument
+            Any other model.
+
+        Notes
+        -----
+        Cost: one read per different successor, and a pass over the occurrences; microseconds for contexts
+        that occur up to thousands of times.
+        """
+        bound = self._bound
+        if bound.snapshot.is_past:
+            bound.rebind()
+        if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
+            # The usual question goes to the kernel as it is, as in `count`.
+            dist = bound.dist
+            try:
+                found = dist(given, False, 0, model_queries.FEW)
+            except (TypeError, OverflowError, ValueError):
+                found = None  # what is wrong with it is found out, and said, below
+            if found is not None:
+                ids, counts, n_end, context_count, n = found
+                return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
+        return model_queries.next_tokens(bound, given, model_queries.counted(model))
+
+    def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
+        """The distributions of many contexts as arrays, in one kernel call.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
+        model : as `dist_arrays` takes it
+        """
+        return model_queries.next_tokens_many(self._bound, contexts, model_queries.counted(model))
+
+    def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
+        """Many probabilities in one kernel call: entry i is P(continuations[i] | contexts[i]), with counts.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
+        continuations : an array of token ids, one per context; or a list of n-grams
+        model : as `prob` takes it
+
+        Raises
+        ------
+        InvalidArgument
+            Numbers of contexts and continuations that differ, or a continuation without tokens.
+        """
+        return model_queries.probabilities(self._bound, contexts, continuations, models.as_model(model))
+
+    @bool_arguments.checked
+    def score_many(
+        self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
+    ) -> DocumentScores:
+        """The scores of many documents in one kernel call; item i equals `score(docs[i])`.
+
+        Parameters
+        ----------
+        docs : a list of texts or of token ids, or a pair of arrays `(flat ids, offsets)`
+        model, document, sentence : as `score` takes them
+        """
+        used, unit = models.as_model(model), units.unit_of(document, sentence)
+        with self._bound.work():
+            view = units.corpus_for(unit, self._bound)
+            flat, offsets = units.packed(view, unit, docs, self._bound.encode)
+            scores = scoring.token_scores(view, flat, offsets, used, unit is not None)
+        bounds = offsets if unit is None else offsets + np.arange(len(offsets))
+        return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
+
+    # ---- language models
+
+    @bool_arguments.checked
+    def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
+        """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
+
+        Its methods take and return token ids and arrays, including `<s>` and `</s>` (`ngramdb.lm.BEGIN` and
+        `END`). It stays at this version, also after later commits.
+
+        Parameters
+        ----------
+        model : as `prob` takes it
+        sentences : make a model of the corpus whose documents are the sentences of this one, as `score` with
+            `sentence` uses it; its `index.separator` ends sentences inside texts
+
+        Raises
+        ------
+        InvalidArgument
+            An unknown model.
+        PlanError, ResourceError
+            As `score` raises them with `sentence`.
+        """
+        with self._bound.work():
+            view = units.corpus_for("sentence" if sentences else None, self._bound)
+            return model_cache.language_model(view, models.as_model(model))
+
+    def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
+        """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
+
+        Each token is the most frequent one after the longest suffix of the context that occurs.
+
+        Parameters
+        ----------
+        given : the context, text or token ids
+        n : the greatest number of tokens
+        least_prob : stop before a token that is less probable
+        least_count : use shorter suffixes until one occurs this often; a suffix that occurs once predicts its
+            successor with probability 1
+
+        Returns
+        -------
+        `ids`, `probs` and `effective_n` are arrays, `confidence` is the product of the probabilities.
+        """
+        view = self._bound.current()
+        if isinstance(given, str):
+            python_warnings.warn_of(view, given)
+        with self._bound.work():
+            return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
+
+    @bool_arguments.checked
+    def perplexity(
+        self,
+        docs: Documents,
+        model: ModelLike = "kneser_ney",
+        *,
+        document: bool | None = None,
+        sentence: bool | None = None,
+        progress: Progress | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Perplexity:
+        """The perplexity of documents under a model of the corpus, with out-of-vocabulary words and without.
+
+        Parameters
+        ----------
+        docs : texts, sequences of token ids, dicts with `text` or `ids`
+        model : as `prob` takes it
+        document, sentence : as `score` takes them; documents if neither is given
+        progress : called after each batch with the numbers of documents and tokens so far
+        where, params : the model is of the documents that meet this condition, as `prob` takes them
+
+        Returns
+        -------
+        An object with `perplexity`, `perplexity_known` (known words only), `per_document`, `n_tokens`,
+        `n_unknown`, `n_zero`, `bits_per_byte`, `bits_per_character`, …: `ngramdb.lm.Perplexity`.
+        """
+        unit = units.unit_of(document, sentence, "document")
+        bound = self._among(where, params)._bound
+        with bound.work():
+            view = units.corpus_for(unit, bound)
+            used = model_cache.language_model(view, models.as_model(model))
+            return evaluation.perplexity(used, view, docs, unit, progress)
+
+    @bool_arguments.checked
+    def agreement(
+        self,
+        docs: Documents,
+        model: ModelLike = "infgram",
+        *,
+        document: bool = False,
+        sentence: bool = False,
+        skip: int = 0,
+        progress: Progress | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Agreement:
+        """Count the tokens of documents that a model gives a probability above one half, by effective n.
+
+        Parameters
+        ----------
+        docs, model, progress, where, params : as `perplexity` takes them
+        document, sentence : as `score` takes them
+        skip : the number of tokens at the start of each document, a prompt for example, that are context only
+
+        Returns
+        -------
+        An `ngramdb.lm.Agreement`: `share` of all tokens, `n_tokens` and `n_agreeing` by effective n, and the
+        same for sparse estimates alone.
+
+        Notes
+        -----
+        Source: Liu et al. 2024, section 4.
+        """
+        unit = units.unit_of(document, sentence)
+        bound = self._among(where, params)._bound
+        with bound.work():
+            view = units.corpus_for(unit, bound)
+            used = model_cache.language_model(view, models.as_model(model))
+            return evaluation.agreement(used, view, docs, unit, skip, progress)
+
+    def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
+        r"""Write the Kneser-Ney model of an order as an ARPA file.
+
+        The file appears under its name when it is complete; it is compressed if the name ends in .gz, .zst,
+        .bz2 or .xz.
+
+        Parameters
+        ----------
+        path : the file
+        order : the greatest length of n-grams, at least 2
+
+        Returns
+        -------
+        The numbers of n-grams of each length.
+
+        Raises
+        ------
+        InvalidArgument
+            An order below 2.
+
+        Notes
+        -----
+        A blank in a token is written as `▁`, other white space as `\u000a`; a token without text, or with the
+        text of another one or of `<s>`, `</s>` and `<unk>`, as its id: `id:17`.
+
+        Cost: about half a microsecond and 25 bytes of memory per n-gram; the file is written in pieces.
+        """
+        view = self._bound.current()
+        with self._bound.work():
+            return evaluation.export_arpa(view, conversion.as_path(path), order)

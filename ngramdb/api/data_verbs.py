@@ -1,0 +1,496 @@
+"""The verbs of a corpus that change it or write its documents to files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ngramdb import bool_arguments
+from ngramdb.api.corpus_handle import BoundCorpus
+from ngramdb.api.database import letting_go
+from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import under
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.api import conversion
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting
+    from ngramdb.api.verbs.corpora import AnalysisReport, Removals
+    from ngramdb.api.verbs.decontaminating import DecontaminationReport
+    from ngramdb.engine.changes import audit
+    from ngramdb.engine.changes.audit import RemovedDocument
+    from ngramdb.engine.changes.compaction import CompactionOutcome
+    from ngramdb.engine.changes.deletion import RestoreOutcome
+    from ngramdb.engine.corpus import infini_gram_files
+    from ngramdb.engine.corpus.memory_residency import WarmedIndex
+    from ngramdb.engine.loading import document_keys, loads
+    from ngramdb.engine.loading import request as loading
+    from ngramdb.engine.loading.loads import LoadReport
+    from ngramdb.engine.loading.writer import LoadCallback
+    from ngramdb.ingest import arrow_objects
+    from ngramdb.interrupts import ProgressCallback
+    from ngramdb.planner import cautions, options, parameters
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import DocExpr
+    from ngramdb.questions import binder, delete, docs_plan, python_warnings
+    from ngramdb.questions import copy as copying
+    from ngramdb.questions.arguments import parsing, to_ast
+    from ngramdb.questions.arguments.signatures import Documents, LoadOptions, Table, Unpack
+    from ngramdb.source import Catalog
+    from ngramdb.source import Corpus as CorpusView
+else:
+    corpora = lazy_module("ngramdb.api.verbs.corpora")
+    audit = lazy_module("ngramdb.engine.changes.audit")
+    document_keys = lazy_module("ngramdb.engine.loading.document_keys")
+    binder = lazy_module("ngramdb.questions.binder")
+    copying = lazy_module("ngramdb.questions.copy")
+    delete = lazy_module("ngramdb.questions.delete")
+    cautions = lazy_module("ngramdb.planner.cautions")
+    contamination = lazy_module("ngramdb.api.verbs.contamination")
+    decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
+    exporting = lazy_module("ngramdb.api.verbs.exporting")
+    infini_gram_files = lazy_module("ngramdb.engine.corpus.infini_gram_files")
+    conversion = lazy_module("ngramdb.api.conversion")
+    arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
+    loads = lazy_module("ngramdb.engine.loading.loads")
+    loading = lazy_module("ngramdb.engine.loading.request")
+    options = lazy_module("ngramdb.planner.options")
+    parameters = lazy_module("ngramdb.planner.parameters")
+    parsing = lazy_module("ngramdb.questions.arguments.parsing")
+    docs_plan = lazy_module("ngramdb.questions.docs_plan")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+
+Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
+
+
+# Decorates verbs that commit.
+commits = letting_go(lambda verbs: verbs._bound.database)
+
+
+class DataVerbs:
+    """A base of `ngramdb.Corpus`."""
+
+    name: str
+    _bound: BoundCorpus
+
+    # ---- adding documents
+
+    @commits
+    def append(
+        self,
+        docs: Documents,
+        progress: LoadCallback | None = None,
+        *,
+        key: str | None = None,
+        on_conflict: str = "error",
+    ) -> LoadReport:
+        """Add documents in one commit; if any of them fails, none is added.
+
+        Parameters
+        ----------
+        docs : an iterable of str, dict (`text` or `ids`, everything else is metadata), or `(ids, metadata)`;
+            or a table with a column `text` (or `ids`), whose rows are documents: a frame of pandas or polars,
+            or any object with `__arrow_c_stream__`; or an iterable of such tables
+        progress : called at most ten times a second with the progress of the load
+        key : the metadata field, a string or an integer, that identifies a document
+        on_conflict : for a document whose key occurred before, in the corpus or in `docs`: 'error'; 'skip'
+            leaves it out; 'replace' removes the earlier one in the same commit
+
+        Returns
+        -------
+        The numbers of documents, tokens and segments that were added, and the new version; with a key also
+        those of `duplicates` (left out) and `replaced` documents.
+
+        Raises
+        ------
+        LoadError
+            An item is not a document, or its key is missing, invalid or occurred before; the message has the
+            item's position.
+        InvalidArgument
+            A single document instead of an iterable, a table without such a column, or an iterable of names.
+        """
+        self._bound.check_whole("append")
+        keys = document_keys.DocumentKeys.of(key, on_conflict)
+        # Not the corpus's view as questions use it, which opens every segment.
+        database = self._bound.database
+        tokenizer = database.snapshot.view(self.name).tokenizer
+        documents, errors = conversion.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
+        stream = loads.Stream(documents, errors, keys)
+        with self._bound.work(), database.change(self.name, f"append to {self.name}") as change:
+            return loads.load_stream(change, stream, progress)
+
+    @commits
+    def load(
+        self,
+        paths: Paths | Table,
+        text: str | None = None,
+        format: str | None = None,
+        limit: int | None = None,
+        on_error: str = "fail",
+        progress: LoadCallback | None = None,
+        **options: Unpack[LoadOptions],
+    ) -> LoadReport:
+        """Add the documents of files in one commit, or in several: COPY … FROM.
+
+        Parameters
+        ----------
+        paths : files, globs, folders, or '-' for standard input; what gzip, Zstandard, bzip2 or xz has
+            compressed is unpacked. Or a table, whose rows are documents: a frame of pandas or polars, or
+            whatever else has `__arrow_c_stream__`
+        text : path of the JSON field, or the column of a table, with a document's text; "text" when not given
+        format : one of `ngramdb.formats.READ` ('jsonl', 'parquet', …); by the files' names and first bytes
+            when not given
+        limit : the greatest number of documents to read
+        on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
+        progress : called at most ten times a second with the progress of the load
+        options : `ids`, `metadata`, `separator`, `dtype`, `quotes`, `max_document_bytes`, `commit_every`,
+            `resume`, `key` and `on_conflict`, as COPY takes them
+
+        Raises
+        ------
+        LoadError, InvalidArgument
+            A file or a document that can't be read (with file and line), or an invalid option.
+        """
+        self._bound.check_whole("load")
+        if not isinstance(on_error, str) or on_error not in ("fail", "skip"):
+            raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
+        given = {**options, "text": text, "format": format, "limit": limit}
+        checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        database, skip = self._bound.database, on_error == "skip"
+        if arrow_objects.is_table(paths):
+            request = loading.LoadRequest((), skip, **checked)
+            with self._bound.work():
+                return corpora.load_table(database, self.name, request, paths, progress)
+        names = conversion.as_paths(
+            paths, "load takes a path, a list of paths or a table (append takes documents)"
+        )
+        request = loading.LoadRequest(tuple(names), skip, **checked)
+        with self._bound.work():
+            return corpora.load_files(database, self.name, request, progress)
+
+    # ---- removing documents
+
+    @commits
+    def delete(self, where: str, *, params: ParameterValues = None, reason: str = "") -> int:
+        """Remove the documents that meet a condition, in one commit: DELETE DOCS.
+
+        Earlier versions keep the documents.
+
+        Parameters
+        ----------
+        where, params : a condition as after WHERE
+        reason : the reason, for the audit record
+
+        Returns
+        -------
+        The number of documents that were removed.
+
+        Raises
+        ------
+        InvalidArgument
+            A reason that is not a str.
+
+        Notes
+        -----
+        Cost: that of finding the documents, and some 100 ns for each of their tokens.
+        """
+        self._bound.check_whole("delete")
+        if not isinstance(reason, str):
+            raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
+        try:
+            reason.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"the reason is not valid Unicode at position {error.start}") from error
+        tree, placeholders, _ = parsing.parsed_condition(where)
+        values = parameters.Parameters(placeholders, params, where)
+
+        def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
+            bound = binder.Binder(catalog, values, where)
+            bound.removes = True
+            found = bound.condition(tree, corpus)
+            if bound.phrases:  # before anything is removed: a filter may make an error of a warning
+                python_warnings.warn(cautions.cautions_of_removed(bound.phrases))
+            return found
+
+        with self._bound.work():
+            session = self._bound.session()
+            statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
+            return delete.remove(session, self.name, bind, statement, reason).documents
+
+    def removals(self) -> Removals:
+        """The removals so far, oldest first: SHOW REMOVALS.
+
+        Returns
+        -------
+        A list, printed as a table, of objects with `version`, `created` (seconds since 1970, UTC), `by`,
+        `statement`, `reason` (as given to `delete`, otherwise ""), `n_documents`, `n_tokens`.
+        """
+        self._bound.check_whole("removals")
+        view = self._bound.current()
+        with self._bound.work():
+            return corpora.Removals(audit.removals(self._bound.database.store, view.entry.audits))
+
+    def removed_documents(self) -> Iterator[RemovedDocument]:
+        """Every removed document, oldest removal first.
+
+        Returns
+        -------
+        An iterator of objects with `removal`, `doc_id`, and `details`: as far as known, the document's `id`
+        and `source`, the `reason` for this document, its `key` if a load replaced it, and `matches` (`ngram`
+        and `position`, in tokens).
+        """
+        self._bound.check_whole("removed_documents")
+        found = audit.removed_documents(self._bound.database.store, self._bound.current().entry.audits)
+        return under(self._bound.work(), found)
+
+    def export_removals(self, path: Path, *, format: str | None = None) -> int:
+        """Write the records of removed documents to a file.
+
+        The first document of each removal has its statement, which may be long; the others have its version.
+
+        Parameters
+        ----------
+        path, format : as `export` takes them
+
+        Returns
+        -------
+        The number of records.
+
+        Raises
+        ------
+        ExecutionError, InvalidArgument
+            A file that can't be written, of which nothing remains, or an unknown format.
+        """
+        self._bound.check_whole("export_removals")
+        with self._bound.work():
+            name = conversion.as_path(path)
+            return exporting.export_removals(self.removed_documents(), name, format)
+
+    @commits
+    @bool_arguments.checked
+    def decontaminate(
+        self,
+        against: Path | Sequence[Path],
+        *,
+        n: int = 13,
+        threshold: float = 0.8,
+        strict: bool = False,
+        lower: bool = False,
+        fold_space: bool = False,
+        text: str | None = None,
+        format: str | None = None,
+        separator: str | None = None,
+        source_field: str | None = None,
+        dry_run: bool = False,
+        report: Path | None = None,
+    ) -> DecontaminationReport:
+        """Remove documents at least a share of whose n-grams occurs in an evaluation set, in one commit.
+
+        The report's `table` has a row for each set and source: set, source, documents, contaminated ones,
+        their share; `overlaps` has for each set everything that it shares with the corpus.
+
+        Parameters
+        ----------
+        against : files of any format that `load` reads, an evaluation set each; a line of text is an item
+        n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1
+        strict : remove documents above the share only, not those that equal it
+        lower, fold_space : ignore letters' case, ignore white space; n-grams are then of words
+        text : the JSON field of an item that is compared
+        format, separator : how the files are read, as by `load`: "text" for a file that is one item, or has
+            the separator's line between two
+        source_field : the metadata field by which the table is grouped; without it, `source`
+        dry_run : find and report, without removing
+        report : a file of JSON lines to write: documents, shares, spans, items
+
+        Raises
+        ------
+        InvalidArgument
+            A number out of range, or a missing file.
+        LoadError, ExecutionError
+            A set that can't be read, or a report that can't be written; nothing is removed.
+        """
+        self._bound.check_whole("decontaminate")
+        options = {"text": text, "format": format, "separator": separator}
+        given = {name: _checked(name, value) for name, value in options.items() if value is not None}
+        if source_field is not None and not isinstance(source_field, str):
+            raise InvalidArgument(f"source_field is the path of a field, not {source_field!r}")
+        with self._bound.work():
+            return decontaminating.decontaminate(
+                self._bound.database,
+                self.name,
+                against,
+                contamination.Criterion(n, threshold, strict, lower, fold_space),
+                reading=contamination.Reading(**given),
+                source_field=source_field,
+                dry_run=dry_run,
+                report=None if report is None else conversion.as_path(report),
+            )
+
+    # ---- changing the corpus
+
+    @commits
+    def compact(self) -> CompactionOutcome:
+        """Merge small segments and drop removed documents; answers stay the same: COMPACT.
+
+        Returns
+        -------
+        The numbers of segments and bytes before and after, and the new version.
+
+        Notes
+        -----
+        Cost: 30 to 130 ns per token of the segments that are merged; 5 ns per row where one is filtered.
+        """
+        self._bound.check_whole("compact")
+        bound = self._bound
+        with bound.work(), bound.database.change(self.name, f"compact {self.name}") as change:
+            return change.compact()
+
+    def warm(self, progress: ProgressCallback | None = None) -> WarmedIndex:
+        """Read as much of the index as fits into memory, so that questions need not wait for the disk.
+
+        What is read is verified, too. Other processes benefit as well, save that they verify for themselves.
+        `SET prewarm = 'on'` does the same at the first question.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called at most ten times a second with the work, whose `fraction` is the part that is done.
+
+        Raises
+        ------
+        QueryCancelled
+            Interrupted; the part that has been read stays in memory.
+        """
+        self._bound.check_whole("warm")
+        with self._bound.database.work(progress=progress):
+            return self._bound.current().warm()
+
+    @commits
+    def restore(self, version: int | str) -> RestoreOutcome:
+        """Return to the documents of an earlier version, in one commit: RESTORE CORPUS … TO VERSION.
+
+        Parameters
+        ----------
+        version : a version that is still kept, by its number or the name that `Connection.keep_version` gave
+            it; `SHOW VERSIONS` lists them
+
+        Raises
+        ------
+        BindError
+            The version is not kept, or has no such corpus.
+        InvalidArgument
+            The version is neither a whole number nor a str.
+
+        Notes
+        -----
+        Cost: one manifest; no file of the corpus is touched.
+        """
+        self._bound.check_whole("restore")
+        with self._bound.work():
+            session = self._bound.session()
+            number = to_ast.version_number(version, session.version_number)
+            return session.run_restore(self.name, number)
+
+    @commits
+    def analyze(self, order: int | None = None) -> AnalysisReport:
+        """Count the counts of counts that Kneser-Ney's discounts are estimated from, and store them: ANALYZE.
+
+        One commit; a no-op if the corpus has not changed since, and no other order is given. Without it they
+        are counted in memory when they are first needed.
+
+        Parameters
+        ----------
+        order : the greatest length of n-grams with separate discounts, 2 to 1,000; by default 10, or 50
+            where tokens are characters or bytes. Longer n-grams reuse the last that could be estimated.
+
+        Raises
+        ------
+        InvalidArgument
+            An order that is not a whole number from 2 to 1,000.
+
+        Notes
+        -----
+        Cost: a pass over the index, less than building it. Source: Chen & Goodman 1999, section 3.
+        """
+        self._bound.check_whole("analyze")
+        with self._bound.work():
+            return corpora.analyze(self._bound.database, self.name, order)
+
+    # ---- files
+
+    def export(
+        self,
+        path: Path,
+        where: str | None = None,
+        *,
+        format: str | None = None,
+        params: ParameterValues = None,
+    ) -> int:
+        """Write the documents that meet a condition (all without one) to a file: COPY (DOCS …) TO.
+
+        Text and metadata are those that were loaded. The file appears under its name when it is complete.
+
+        Parameters
+        ----------
+        path : the file
+        where, params : a condition as after WHERE
+        format : 'jsonl' (compressed if the name ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by
+            default from the name
+
+        Returns
+        -------
+        The number of documents.
+
+        Raises
+        ------
+        ExecutionError, InvalidArgument
+            A file that can't be written, of which nothing remains, or an unknown format.
+        """
+        view = self._bound.current()
+        found, phrases = self._bound.condition(where, params, view)
+        documents = docs_plan.Documents(view, found)
+        options = {} if format is None else {"format": format}
+        name = conversion.as_path(path)
+        return self._bound.number(copying.ExportDocuments(documents, name, options, phrases=phrases))
+
+    def export_infini_gram(
+        self,
+        folder: Path,
+        *,
+        version: int = 4,
+        shards: int = 1,
+        token_dtype: str | None = None,
+    ) -> int:
+        """Write the corpus as an index that infini-gram reads; the number of documents.
+
+        The folder is made, with everything in it or not at all.
+
+        Parameters
+        ----------
+        version : 4, or 5, whose documents are reversed
+        shards : documents are dealt over so many
+        token_dtype : 'u8', 'u16' or 'u32'; by the largest token id when not given
+
+        Raises
+        ------
+        InvalidArgument
+            The folder is there already, token ids do not fit, or an argument that makes no sense.
+        ExecutionError
+            The files cannot be written.
+
+        Notes
+        -----
+        Cost: that of building an index; about 20 bytes of memory a token of a shard.
+        """
+        layout = infini_gram_files.Layout(version, shards, token_dtype)
+        with self._bound.work():
+            return infini_gram_files.write_index(self._bound.current(), conversion.as_path(folder), layout)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in options.LOAD_OPTIONS:
+        raise InvalidArgument(f"no option {name!r}; known: {', '.join(options.LOAD_OPTIONS)}")
+    return options.LOAD_OPTIONS[name].check(name, value)
