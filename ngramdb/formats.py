@@ -28,7 +28,7 @@ OF_SOME = {
     "text": "field that holds the text",
     "ids": "field that holds token ids",
     "separator": "separator",
-    "dtype": "type of ids to be told",
+    "dtype": "choice of the type of ids",
     "quotes": "quotes around fields",
     "max_document_bytes": "limit on the bytes of a document",
 }

@@ -72,13 +72,13 @@ class ArrayVerbs:
         Raises
         ------
         InvalidArgument
-            The corpus has no such document.
+            No document has this id.
         """
         with self._bound.work():
             return python_warnings.document(self._bound.current(), doc_id)
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
-        """The spans of `trace` as arrays, without their documents.
+        """Return the spans of `trace` as arrays, without their documents.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class ArrayVerbs:
 
         Returns
         -------
-        (n,) int64 : lengths in tokens; 0 where the token itself does not occur
+        (n,) int64 : lengths in tokens; 0 if the token itself does not occur
 
         Notes
         -----
@@ -119,7 +119,7 @@ class ArrayVerbs:
     # ---- many questions at once
 
     def count_many(self, ngrams: Ngrams) -> NDArray[np.int64]:
-        """The counts of many n-grams, in one kernel call with the GIL released.
+        """Count many n-grams in one kernel call with the GIL released.
 
         Parameters
         ----------
@@ -151,14 +151,14 @@ class ArrayVerbs:
             try:
                 counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
             except ValueError:
-                packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
+                packing.pack(ngrams, self._bound.encode_ngram)  # names the first invalid id
                 raise
         if isinstance(ngrams, list) and not counts.all():
             python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
-        """The distribution of `dist` as arrays, by token id, straight from the kernel.
+        """Return the distribution of `dist` as arrays, by token id, straight from the kernel.
 
         Parameters
         ----------
@@ -180,19 +180,19 @@ class ArrayVerbs:
         if bound.snapshot.is_past:
             bound.rebind()
         if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
-            # The usual question goes to the kernel as it is, as in `count`.
+            # The usual query goes to the kernel unchanged, as in `count`.
             dist = bound.dist
             try:
                 found = dist(given, False, 0, model_queries.FEW)
             except (TypeError, OverflowError, ValueError):
-                found = None  # what is wrong with it is found out, and said, below
+                found = None  # the error is found and raised below
             if found is not None:
                 ids, counts, n_end, context_count, n = found
                 return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
         return model_queries.next_tokens(bound, given, model_queries.counted(model))
 
     def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
-        """The distributions of many contexts as arrays, in one kernel call.
+        """Return the distributions of many contexts as arrays, in one kernel call.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class ArrayVerbs:
         return model_queries.next_tokens_many(self._bound, contexts, model_queries.counted(model))
 
     def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
-        """Many probabilities in one kernel call: entry i is P(continuations[i] | contexts[i]), with counts.
+        """Compute many probabilities in one kernel call: entry i is P(continuations[i] | contexts[i]).
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class ArrayVerbs:
     def score_many(
         self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
     ) -> DocumentScores:
-        """The scores of many documents in one kernel call; item i equals `score(docs[i])`.
+        """Score many documents in one kernel call; item i equals `score(docs[i])`.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class ArrayVerbs:
 
     @bool_arguments.checked
     def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
-        """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
+        """Return a model of the corpus's current version, as `ngramdb.lm.make` does.
 
         Its methods take and return token ids and arrays, including `<s>` and `</s>` (`ngramdb.lm.BEGIN` and
         `END`). It stays at this version, also after later commits.
@@ -263,7 +263,7 @@ class ArrayVerbs:
             return model_cache.language_model(view, models.as_model(model))
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
-        """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
+        """Return the most frequent continuation, for a larger model to check (speculative decoding).
 
         Each token is the most frequent one after the longest suffix of the context that occurs.
 
@@ -297,7 +297,7 @@ class ArrayVerbs:
         where: str | None = None,
         params: ParameterValues = None,
     ) -> Perplexity:
-        """The perplexity of documents under a model of the corpus, with out-of-vocabulary words and without.
+        """Measure the perplexity of documents under a model, with out-of-vocabulary words and without.
 
         Parameters
         ----------

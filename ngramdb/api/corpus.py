@@ -1,4 +1,4 @@
-"""A corpus: the language's verbs as methods, and array verbs that ask millions of questions at once.
+"""A corpus: the language's verbs as methods, and array verbs for millions of queries at once.
 
 The verbs of statements are in the statements' modules (`ngramdb.questions`), the others in `data_verbs` and
 `array_verbs`. One of more than a few lines calls the module that does its work.
@@ -77,24 +77,24 @@ class Corpus(_Verbs):
     _bound: BoundCorpus
 
     def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
-        """`at_once`: whether the corpus is opened now, or by the first question."""
+        """`at_once`: True to open the corpus now, False to open it on the first query."""
         self.name = name
         self._bound = BoundCorpus(database, name, at_once)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The name and the database, which is opened anew where this is unpickled."""
+        """Pickle the name and the database, which unpickling opens again."""
         return _reopened, (self._bound.database, self.name, self._bound.conditions)
 
     # ---- properties -------------------------------------------------------------------------------------
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return self._bound.current().n_documents
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are, separators not counted; the count of the empty n-gram."""
+        """The number of tokens, without separators; the count of the empty n-gram."""
         return self._bound.current().n_tokens
 
     @property
@@ -116,7 +116,7 @@ class Corpus(_Verbs):
         )
 
     def _repr_html_(self) -> str:
-        """The properties of the corpus, as DESCRIBE lists them."""
+        """Return the properties of the corpus as HTML, as in DESCRIBE."""
         try:
             view = self._bound.current()
             described = self._bound.run(describe.DescribeCorpus(view))
@@ -125,7 +125,7 @@ class Corpus(_Verbs):
         return described._repr_html_()
 
     def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
-        """The documents that meet a condition, as a corpus for reading: every verb that asks works on it.
+        """Return the documents that meet a condition, as a corpus for reading with all verbs that query.
 
         Answers are those of a corpus into which only these documents were loaded, under every model. It
         follows the database's versions as the corpus does.
@@ -133,7 +133,7 @@ class Corpus(_Verbs):
         Parameters
         ----------
         condition : str
-            What would stand after WHERE, with `?` or `:name` for `params`.
+            A condition as after WHERE, with `?` or `:name` for `params`.
         params : sequence or mapping, optional
             Values of the condition's placeholders.
 
@@ -158,11 +158,11 @@ class Corpus(_Verbs):
         return part
 
     def _among(self, where: str | None, params: ParameterValues) -> Corpus:
-        """The corpus, or the part of it that a verb is asked about."""
+        """Return the corpus, or the part of it that a verb is about."""
         if where is not None:
             return self.where(where, params=params)
         if params is not None:
-            raise InvalidArgument("params are the values of a condition, and where has none")
+            raise InvalidArgument("params are the values of a condition, but where is None")
         return self
 
     @commits
@@ -206,7 +206,7 @@ class Corpus(_Verbs):
         Raises
         ------
         BindError
-            There is no such corpus, or the tokenizers differ.
+            The corpus does not exist, or the tokenizers differ.
         InvalidArgument, NotSupportedError
             A corpus of another database, or a part of one.
 
@@ -233,7 +233,7 @@ class Corpus(_Verbs):
         ExecutionError
             The other corpus has a document that does not occur in this one; nothing is removed.
         BindError
-            There is no such corpus, or the tokenizers differ.
+            The corpus does not exist, or the tokenizers differ.
         InvalidArgument, NotSupportedError
             A corpus of another database, or a part of one.
 
@@ -260,7 +260,7 @@ for _verbs in (DataVerbs, ArrayVerbs):
 
 
 def _reopened(database: Database, name: str, conditions: Sequence[tuple[str, ParameterValues]]) -> Corpus:
-    """A corpus, or a part of one, of a database that was opened anew."""
+    """Return a corpus, or a part of one, of a reopened database."""
     corpus = Corpus(database, name)
     for condition, params in conditions:
         corpus = corpus.where(condition, params=params)

@@ -94,7 +94,7 @@ class DataVerbs:
         docs : an iterable of str, dict (`text` or `ids`, everything else is metadata), or `(ids, metadata)`;
             or a table with a column `text` (or `ids`), whose rows are documents: a frame of pandas or polars,
             or any object with `__arrow_c_stream__`; or an iterable of such tables
-        progress : called at most ten times a second with the progress of the load
+        progress : called at most ten times per second with the progress of the load
         key : the metadata field, a string or an integer, that identifies a document
         on_conflict : for a document whose key occurred before, in the corpus or in `docs`: 'error'; 'skip'
             leaves it out; 'replace' removes the earlier one in the same commit
@@ -144,15 +144,15 @@ class DataVerbs:
         format : one of `ngramdb.formats.READ` ('jsonl', 'parquet', …); by the files' names and first bytes
             when not given
         limit : the greatest number of documents to read
-        on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
-        progress : called at most ten times a second with the progress of the load
+        on_error : 'fail', or 'skip' to count documents and files that cannot be read, and continue
+        progress : called at most ten times per second with the progress of the load
         options : `ids`, `metadata`, `separator`, `dtype`, `quotes`, `max_document_bytes`, `commit_every`,
             `resume`, `key` and `on_conflict`, as COPY takes them
 
         Raises
         ------
         LoadError, InvalidArgument
-            A file or a document that can't be read (with file and line), or an invalid option.
+            A file or a document that cannot be read (with file and line), or an invalid option.
         """
         self._bound.check_whole("load")
         if not isinstance(on_error, str) or on_error not in ("fail", "skip"):
@@ -221,7 +221,7 @@ class DataVerbs:
             return delete.remove(session, self.name, bind, statement, reason).documents
 
     def removals(self) -> Removals:
-        """The removals so far, oldest first: SHOW REMOVALS.
+        """Return the removals so far, oldest first: SHOW REMOVALS.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class DataVerbs:
             return corpora.Removals(audit.removals(self._bound.database.store, view.entry.audits))
 
     def removed_documents(self) -> Iterator[RemovedDocument]:
-        """Every removed document, oldest removal first.
+        """Return every removed document, oldest removal first.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class DataVerbs:
         Raises
         ------
         ExecutionError, InvalidArgument
-            A file that can't be written, of which nothing remains, or an unknown format.
+            A file that cannot be written, of which nothing remains, or an unknown format.
         """
         self._bound.check_whole("export_removals")
         with self._bound.work():
@@ -310,7 +310,7 @@ class DataVerbs:
         InvalidArgument
             A number out of range, or a missing file.
         LoadError, ExecutionError
-            A set that can't be read, or a report that can't be written; nothing is removed.
+            A set that cannot be read, or a report that cannot be written; nothing is removed.
         """
         self._bound.check_whole("decontaminate")
         options = {"text": text, "format": format, "separator": separator}
@@ -341,7 +341,7 @@ class DataVerbs:
 
         Notes
         -----
-        Cost: 30 to 130 ns per token of the segments that are merged; 5 ns per row where one is filtered.
+        Cost: 30 to 130 ns per token of the segments that are merged; 5 ns per row if one is filtered.
         """
         self._bound.check_whole("compact")
         bound = self._bound
@@ -349,15 +349,15 @@ class DataVerbs:
             return change.compact()
 
     def warm(self, progress: ProgressCallback | None = None) -> WarmedIndex:
-        """Read as much of the index as fits into memory, so that questions need not wait for the disk.
+        """Read as much of the index as fits into memory, so that queries need not wait for the disk.
 
-        What is read is verified, too. Other processes benefit as well, save that they verify for themselves.
-        `SET prewarm = 'on'` does the same at the first question.
+        Checksums are verified, too. Other processes benefit as well, but verify for themselves.
+        `SET prewarm = 'on'` does the same at the first query.
 
         Parameters
         ----------
         progress : callable, optional
-            Called at most ten times a second with the work, whose `fraction` is the part that is done.
+            Called at most ten times per second with the work, whose `fraction` is the part that is done.
 
         Raises
         ------
@@ -380,7 +380,7 @@ class DataVerbs:
         Raises
         ------
         BindError
-            The version is not kept, or has no such corpus.
+            The version is not kept, or lacks the corpus.
         InvalidArgument
             The version is neither a whole number nor a str.
 
@@ -447,7 +447,7 @@ class DataVerbs:
         Raises
         ------
         ExecutionError, InvalidArgument
-            A file that can't be written, of which nothing remains, or an unknown format.
+            A file that cannot be written, of which nothing remains, or an unknown format.
         """
         view = self._bound.current()
         found, phrases = self._bound.condition(where, params, view)
@@ -471,7 +471,7 @@ class DataVerbs:
         Parameters
         ----------
         version : 4, or 5, whose documents are reversed
-        shards : documents are dealt over so many
+        shards : the number of shards, which get documents in turn
         token_dtype : 'u8', 'u16' or 'u32'; by the largest token id when not given
 
         Raises

@@ -1,4 +1,4 @@
-"""What every reader of this package yields, and the account of what it could not read.
+"""Documents as all readers yield them, and the log of those that could not be read.
 
 Invariant: a `Document` carries text or token ids, never both and never neither; text is valid UTF-8.
 """
@@ -31,7 +31,7 @@ KEPT_FILES = 100
 # The types of pandas' missing values, which is not imported for them.
 _PANDAS_GAPS = frozenset(("NaTType", "NAType"))
 
-# Of 8, 16 or 32 bits: as wide as they came.
+# Of 8, 16 or 32 bits, as in the input.
 TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 
@@ -39,13 +39,13 @@ TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 class Document:
     """One document on its way into a corpus.
 
-    text : bytes | None - the document as it came, valid UTF-8; None when it came as token ids.
+    text : bytes | None - the document as given, valid UTF-8; None if it was given as token ids.
     ids : (n,) uint8, uint16 or uint32 | None - the token ids, when it came as such.
     metadata : mapping - everything beside the text: JSON values under string keys, possibly nested; of a row
     of a table a `ngramdb.ingest.readers.columns.Row`.
-    source : str - the file as the user named it; line : int | None - where it begins there, from 1.
-    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.readers.lines`), if in one.
-    unit : str - what `line` counts: lines, or the rows of a table.
+    source : str - the file as the user named it; line : int | None - its first line there, from 1.
+    form : bytes | None - its form in its line of JSON (`ngramdb.ingest.readers.lines`), if it has one.
+    unit : str - the unit of `line`: lines, or rows of a table.
     """
 
     text: bytes | None
@@ -57,17 +57,17 @@ class Document:
     unit: str = "line"
 
     def error(self, message: str) -> LoadError:
-        """An error that names the document's place."""
+        """Return an error that names the document's place."""
         return LoadError(message, source=self.source, line=self.line, unit=self.unit)
 
 
 @dataclass(slots=True)
 class ErrorLog:
-    """How many documents were skipped, and the first few reasons. Threads may share a log.
+    """The number of skipped documents, and the first few reasons. Threads may share a log.
 
-    `files` of them are files that cannot be read, or not to their end: nobody knows how many documents they
-    have. Their reasons stand before the others. `remarks` are on what was read otherwise than it might seem,
-    each once.
+    `files` of them are files that cannot be read, or not to their end: the number of their documents is
+    unknown. Their reasons come first. `remarks`, without repetition, are on data that was read otherwise than
+    it may seem.
     """
 
     count: int = 0
@@ -102,10 +102,10 @@ class ErrorLog:
     def remark_gaps(self, fields: Iterable[str]) -> None:
         """Take down the fields in which a NaN was taken for no value."""
         for name in fields:
-            self.remark(f"NaN in the field {name} is no value: it is NULL there")
+            self.remark(f"NaN in the field {name} was read as NULL")
 
     def after(self, n_lines: int) -> Callable[[LoadError], None]:
-        """What records errors beyond the first `n_lines` lines of a file.
+        """Return a function that records errors beyond the first `n_lines` lines of a file.
 
         Others were recorded before.
         """
@@ -132,7 +132,7 @@ def without_nan(value: Any, depth: int = 0) -> Any:
     plain = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(plain, float):
         return None if math.isnan(plain) else value
-    if plain is None:  # a time that is none
+    if plain is None:  # a missing time
         return None
     if depth > MAX_VALUE_DEPTH or not isinstance(plain, (list, tuple, Mapping)):
         return value
@@ -144,7 +144,7 @@ def without_nan(value: Any, depth: int = 0) -> Any:
 
 
 def is_finite(value: Any, depth: int = 0) -> bool:
-    """Whether all numbers in a value are finite. What is nested too deeply is refused when it is stored."""
+    """Return True if all numbers in a value are finite; too deep nesting is rejected when it is stored."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, float):
@@ -157,13 +157,13 @@ def is_finite(value: Any, depth: int = 0) -> bool:
 
 def infinite(name: str) -> str:
     """Return the message for a field with a number that is not finite."""
-    return f"metadata field {name!r} has an infinite number, for which JSON has no form"
+    return f"metadata field {name!r} has an infinite number, which JSON cannot represent"
 
 
 def token_ids(values: object, field_name: str) -> TokenIds:
     """Return token ids (a list, tuple or integer array) as a (n,) array of their own.
 
-    It is uint32, or narrower where the given array is.
+    It is uint32, or narrower if the given array is.
 
     Raises LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
     Cost: O(n); arrays are copied once.
@@ -191,7 +191,7 @@ def _ids_of_array(values: NDArray[Any], field_name: str) -> TokenIds:
         found = f"an array of shape {values.shape} and type {values.dtype}"
         raise LoadError(f"field {field_name!r} holds {found}, not a one-dimensional array of integers")
     if values.dtype.kind == "u" and values.dtype.itemsize <= 4:
-        # Whatever they are, they are ids.
+        # Any such value is an id.
         return values.astype(values.dtype.newbyteorder("="), order="C")
     wrong = np.flatnonzero((values < 0) | (values > MAX_TOKEN_ID))
     if wrong.size:

@@ -1,4 +1,4 @@
-"""What a reader needs to know, checked once before anything is opened."""
+"""The options of readers, checked once before anything is opened."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ON_ERROR = ("fail", "skip")
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How documents are read.
+    """The options of reading documents.
 
     text_field : str - path of the field (or column) with the text: "text", "article.body".
     ids_field : str | None - path of a field with token ids, which is then read instead of the text.
-    ids_instead : str | None - path of the field with token ids where a line has no `ids_field`.
+    ids_instead : str | None - path of the field with token ids if a line has no `ids_field`.
     n_ids : int - token ids are below this number: the size of the vocabulary that they come from.
     metadata : tuple of paths | None - the fields to keep beside the text; () keeps none, None keeps all.
-    separator : str | None - the line that stands between two documents (text); None: a file is a document.
-    dtype : str | None - the type of ids in files of token ids that do not say it.
-    quotes : bool - whether fields of tables as text may stand in double quotes.
+    separator : str | None - the line between two documents (text); None: a file is a document.
+    dtype : str | None - the type of ids in files of token ids that lack this information.
+    quotes : bool - True if fields of tables as text may be in double quotes.
     limit : int | None - the most documents to read, over all files.
     on_error : "fail" | "skip" - whether a document that cannot be read ends the load or is counted and left
     out.

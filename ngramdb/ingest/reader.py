@@ -27,10 +27,10 @@ from ngramdb.segments.metadata_columns import split_path
 
 @dataclass(slots=True)
 class Position:
-    """How far reading has come: `n_files` files, and the first `n_lines` lines (or rows) of the next one.
+    """A position in files: after `n_files` files, and the first `n_lines` lines (or rows) of the next one.
 
-    `n_documents` were given until then. It is that of the document given last, until the next one is asked
-    for. `line` is the last of those lines, in formats that have lines.
+    `n_documents` is the number of documents up to there. The position is that of the document yielded last,
+    until the next one is requested. `line` is the last of those lines, in formats that have lines.
     """
 
     n_files: int = 0
@@ -116,7 +116,7 @@ def _chained(
 
 
 def _out_of_order(document: Document, before: int) -> RuntimeError:
-    """The mistake of a reader, by which a load that goes on would lose documents, or have them twice."""
+    """Return the error for a bug in a reader: a resumed load would lose documents, or load them twice."""
     place = f"{document.source}, {document.unit} {document.line}"
     return RuntimeError(f"{place}: the document before is of {document.unit} {before}; these must ascend")
 

@@ -21,23 +21,22 @@ T = TypeVar("T")
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL. A letter and a colon are a drive of Windows."""
+    """Return True for a URL. One letter and a colon are a drive of Windows."""
     return _URL.match(path) is not None
 
 
 def found(url: str) -> tuple[str, list[tuple[str, int | None]]]:
-    """The files that a URL stands for: a file, the files of a folder, or those that a glob matches.
+    """Return the files of a URL: a file, the files of a folder, or those that a glob matches.
 
-    Returns the URL of the folder that they are in, and of each its URL and its size (None where that is
-    unknown), sorted.
+    Returns the URL of the folder that they are in, and the URL and size of each (None if unknown), sorted.
 
-    Raises LoadError when there are none, or nothing of that kind can be opened.
+    Raises LoadError if nothing matches, or if there is no library for such URLs.
     """
     return _asked(url, lambda: _found(url))
 
 
 def opened(url: str) -> BinaryIO:
-    """The file of a URL, for reading. Raises OSError."""
+    """Open the file of a URL for reading. Raises OSError."""
     try:
         system, path = core.url_to_fs(url)
         file = system.open(path, "rb", block_size=BLOCK_BYTES)

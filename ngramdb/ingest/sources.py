@@ -42,10 +42,10 @@ class Source:
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes;
     relative to the folder that all files are in, if the names of two files would be the same otherwise.
     format : str - one of `ngramdb.formats.READ`.
-    size : int | None - of a file by URL its bytes, where they are known.
-    after_line : int - documents that begin in a line (or are a row) up to this one are passed over.
+    size : int | None - the bytes of a file by URL, if known.
+    after_line : int - documents that begin in a line (or are a row) up to this one are skipped.
     start, stop : int - the bytes that are read of an uncompressed file of lines; stop None: to its end.
-    lines_before : int - how many lines stand before `start`, where that matters.
+    lines_before : int - the number of lines before `start`, if needed.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Source:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the path is a URL."""
+        """True for a URL."""
         return is_url(self.path)
 
     @property
@@ -77,7 +77,7 @@ class Source:
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether it is a file, and neither standard input nor a pipe that a shell hands over."""
+        """True for a file, False for standard input and for a pipe made by a shell."""
         if self.is_stdin:
             return False
         if self.is_remote:
@@ -89,7 +89,7 @@ class Source:
 
     @property
     def n_bytes(self) -> int | None:
-        """How many bytes are read as stored (compressed), or None where that is unknown, as for a pipe."""
+        """The number of bytes to read as stored (compressed), or None if unknown, as for a pipe."""
         if self.stop is not None:
             return self.stop - self.start
         if self.is_stdin or self.is_remote:
@@ -104,16 +104,16 @@ class Source:
 def expand(
     paths: PathLike | Iterable[PathLike], format: str | None = None, left_out: list[str] | None = None
 ) -> list[Source]:
-    """Return the files that `paths` stand for, in that order; those of a folder or glob sorted by path.
+    """Return the files of the paths, in their order; those of a folder or glob sorted by path.
 
-    paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
-        aside); a glob (`**` for any depth; it matches files only); "-" for standard input.
-    format - one of `ngramdb.formats.READ`, or None to tell by a file's ending (before one of a compression)
-        and, where that is no format's, by its first bytes; what neither tells is text. Standard input counts
-        as JSON lines. A folder gives the files with an ending of the format; with None it is read in the
-        format that any of its endings tell (other files, such as a README, are left aside; `.json` tells
-        only where there is nothing else), else as text, every file.
-    left_out - is given the files of folders that are left aside for their ending.
+    paths - a path or several: a file; a folder (read recursively, without hidden files and linked
+        folders); a glob (`**` for any depth; it matches files only); "-" for standard input.
+    format - one of `ngramdb.formats.READ`, or None to detect it by a file's ending (before one of a
+        compression), else by its first bytes; the default is text, of standard input JSON lines. Of a folder
+        the files with an ending of the format are read; with None, those of the format that any of the
+        endings has (not a README, for example; `.json` counts only if there is nothing else), or all, as
+        text.
+    left_out - receives the files of folders that are left out because of their ending.
 
     Raises LoadError for a path that does not exist, a glob without a match, a folder without a file to
     load, or with files of several formats; InvalidArgument for an unknown format, no path at all, or
@@ -230,7 +230,7 @@ def _require_readable(path: str) -> None:
 def _expand_folder(folder: str, format: str | None, left_out: list[str]) -> list[Source]:
     files = sorted(_walk(folder))
     if not files:
-        raise LoadError("the folder has no files", source=folder)
+        raise LoadError("the folder is empty", source=folder)
     if format is None:
         format, chosen = _chosen(folder, files)
     elif endings := named(format).endings:
@@ -249,9 +249,9 @@ def _expand_folder(folder: str, format: str | None, left_out: list[str]) -> list
 
 
 def _chosen(folder: str, files: list[str]) -> tuple[str, list[str]]:
-    """The format of a folder's files by their endings, and the files of that format.
+    """Return the format of a folder's files by their endings, and the files of that format.
 
-    Raises LoadError where they are of several.
+    Raises LoadError if they have several formats.
     """
     found: dict[str, list[str]] = {}
     for file in files:
@@ -291,7 +291,7 @@ def _beginning(path: str) -> bytes:
 
 
 def _format_of(path: str) -> str:
-    """The format of a file: by its ending; where that is no format's, by its first bytes."""
+    """Return the format of a file: by its ending, else by its first bytes."""
     if (name := format_of_ending(path)) is not None:
         return name
     if endings_of(path)[1] or inherited_descriptor(path) is not None:
@@ -308,7 +308,7 @@ def _walk(folder: str) -> Iterator[str]:
             path = os.path.join(parent, name)
             if name.startswith("."):
                 continue
-            # A link that leads nowhere is a file that cannot be read; where it is chosen that is an error.
+            # A dangling link is a file that cannot be read: an error if it is chosen.
             if os.path.isfile(path) or _leads_nowhere(path):
                 yield path
 
@@ -337,7 +337,7 @@ def _expand_glob(pattern: str, format: str | None) -> list[Source]:
 
 
 def _globbed(pattern: str) -> Iterator[str]:
-    """Yield what a glob matches; `**` stands for folders in any depth, each of them once.
+    """Yield the matches of a glob; `**` matches folders at any depth, each of them once.
 
     `glob` itself goes through a link to a folder above it again and again, until the path is too long.
     """
@@ -353,7 +353,7 @@ def _globbed(pattern: str) -> Iterator[str]:
 
 
 def _folders(folder: str, above: tuple[str, ...]) -> Iterator[str]:
-    """Yield a folder and those below it, but for hidden ones, and for links to one that they are in."""
+    """Yield a folder and those below it, except hidden ones and links to a folder above them."""
     real = os.path.realpath(folder)
     if any(one == real or one.startswith(os.path.join(real, "")) for one in above):
         return

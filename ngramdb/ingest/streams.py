@@ -1,8 +1,8 @@
 """Bytes of a file, a pipe or standard input, decompressed on the way, in bounded memory.
 
-Compression is told by the first bytes, not by the name: gzip (any number of members), Zstandard (any number
-of frames, skippable ones too), bzip2 and xz (any number of streams). A stream that stops short or is damaged
-is an error, never a silent end.
+Compression is detected by the first bytes, not by the name: gzip (any number of members), Zstandard (any
+number of frames, also skippable ones), bzip2 and xz (any number of streams). A truncated or damaged stream is
+an error, never a silent end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ngramdb.regular_files import open_named
 if TYPE_CHECKING:
     from ngramdb.ingest.sources import Source
 
-# Bytes asked of the operating system at a time; four times as much made gzip 8 % slower.
+# Bytes per read of the operating system; four times as much made gzip 8 % slower.
 BLOCK_BYTES = 1 << 16
 # The most that one step of gzip may give.
 CHUNK_BYTES = 1 << 18
@@ -44,11 +44,11 @@ CHUNK_BYTES = 1 << 18
 ZSTD_STEP_BYTES = 2048
 # `zstd --long=31` needs this much history; the default of the library (128 MiB) refuses such files.
 ZSTD_WINDOW_BYTES = 1 << 31
-# How long a pipe is waited for before a look at whether the work shall stop.
+# Interval at which a wait for a pipe checks for interruption, in milliseconds.
 PATIENCE_MS = 50
 # Advice for text in another encoding, whose name is inserted.
 CONVERT = "convert it to UTF-8 first (`iconv -f {} -t UTF-8`)"
-# Enough of the file's beginning to tell every compression below.
+# Bytes at the beginning of a file that identify every compression below.
 MAGIC_BYTES = 16
 
 # Padding after compressed data: tapes and streams of xz are padded with zeros, and editors add a line end.
@@ -61,7 +61,7 @@ _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
 # Text may begin with "BZh" as well. What follows the digit begins a block, or ends an empty file.
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
-# What xz files may ask of memory: those of `xz -9` take 65 MiB, and a header can ask for anything.
+# Memory limit for xz files: those of `xz -9` take 65 MiB, and a header can request any amount.
 XZ_MEMORY_BYTES = 1 << 28
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
@@ -72,13 +72,13 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a load refuses to read, so that a decompression bomb cannot fill memory or disk.
+    """The limits of a load, so that a decompression bomb cannot fill memory or disk.
 
     document_bytes : the longest document, in bytes of text.
     line_bytes : the longest line of formats whose lines have more than text, such as JSON lines.
     expansion : how many times its compressed size a file may grow to, once it has passed `document_bytes`.
     gzip reaches 1,032 at most, and text rarely 20; a Zstandard bomb passes 30,000.
-    reason : why documents may not be longer, where it is not what `document_bytes` says by itself.
+    reason : why documents may not be longer, if not because of `document_bytes`.
     """
 
     document_bytes: int = 1 << 30
@@ -93,18 +93,17 @@ class Limits:
 
     @property
     def most(self) -> str:
-        """The longest document, as messages say it."""
+        """The limit on documents, as in messages."""
         why = f": {self.reason}" if self.reason else ""
         return f"{self.document_bytes:,} bytes, the most for one document{why}"
 
 
 @dataclass(slots=True)
 class Meter:
-    """How far reading has come, for progress displays: compressed bytes, over all files.
+    """The position of reading, for progress displays: compressed bytes, over all files.
 
-    `total_bytes` is how many there are, None where that is unknown (`sources.total_size`). `line` is the line
-    that the document given last begins in, by which a load that goes on knows the place again; None in
-    formats without lines.
+    `total_bytes` is the number of all bytes, None if unknown (`sources.total_size`). `line` is the first line
+    of the document yielded last, by which a resumed load recognizes the place; None in formats without lines.
     """
 
     bytes_read: int = 0
@@ -205,7 +204,7 @@ class ChunkFile(io.RawIOBase):
         return n
 
     def _has_rest(self) -> bool:
-        """Whether there is more; what cannot be read is raised once all before it is handed out."""
+        """Return True if there is more; an error is raised once everything before it has been read."""
         while not self._rest and self.failure is None:
             try:
                 self._rest = memoryview(next(self._chunks))
@@ -301,14 +300,14 @@ def _open(source: Source) -> Iterator[BinaryIO]:
 
 
 def _read(file: BinaryIO) -> bytes:
-    """The next bytes, b"" at the end. Work that can be stopped does not wait for a pipe for long."""
+    """Read the next bytes, b"" at the end. Interruptible work does not wait long for a pipe."""
     while interrupts.current() is not None and not _is_ready(file):
         interrupts.check()
     return file.read(BLOCK_BYTES)
 
 
 def _is_ready(file: BinaryIO) -> bool:
-    """Whether reading will not wait, after a moment's patience."""
+    """Return True if a read will not block, after waiting for a moment."""
     try:
         descriptor = file.fileno()
         if sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -409,7 +408,7 @@ def _unzstd(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
     import zstandard
 
     decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES)
-    # Not stream_reader: it ends silently where a frame was cut short.
+    # Not stream_reader: it ends silently if a frame was cut short.
     frame: zstandard.ZstdDecompressionObj | None = None
     try:
         for block in blocks:
@@ -428,7 +427,7 @@ def _unzstd(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 
 
 def compression_of(first: bytes) -> str | None:
-    """What compresses a file that begins with these bytes; None for nothing."""
+    """Return the compression of a file that begins with these bytes, or None."""
     if first.startswith(_GZIP):
         return "gzip"
     if first.startswith(_ZSTD) or _is_skippable(first):
@@ -437,7 +436,7 @@ def compression_of(first: bytes) -> str | None:
 
 
 class _Decompressor(Protocol):
-    """What the standard library's decompressors of bzip2 and xz have in common: one stream each."""
+    """The common interface of the standard library's decompressors of bzip2 and xz: one stream each."""
 
     @property
     def eof(self) -> bool: ...
@@ -473,12 +472,12 @@ def _unpacked(
 
 
 def _is_xz(first: bytes) -> bool:
-    """Whether a file is one of xz, be it cut short."""
+    """Return True for an xz file, even if it was cut short."""
     return first.startswith(_XZ) or (len(first) > 2 and _XZ.startswith(first))
 
 
 def _is_bzip2(first: bytes) -> bool:
-    """Whether a file is one of bzip2, be it cut short."""
+    """Return True for a bzip2 file, even if it was cut short."""
     begins = first.startswith(_BZIP2) and first[3:4].isdigit()
     return begins and any(block.startswith(first[4:10]) for block in _BZIP2_BLOCKS)
 

@@ -1,4 +1,4 @@
-"""Which bytes of a load's files each of n workers reads: the same for whoever asks, and in the files' order.
+"""The division of a load's files among n workers, in the order of the files and without coordination.
 
 All files one after the other are cut into n parts of equal size. An uncompressed file of lines is cut where
 a part ends, at the next beginning of a line; any other file belongs as a whole to the part that has its
@@ -25,7 +25,7 @@ from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, Limits, Meter, compression_of, read_chunks
 from ngramdb.regular_files import open_named
 
-# Of these a document's line number is among its metadata.
+# Formats whose documents have their line numbers as metadata.
 NUMBERED = ("lines",)
 BLOCK_BYTES = 1 << 20
 
@@ -48,7 +48,7 @@ class Piece:
 
 
 def divided(sources: Sequence[Source], part: int, n_parts: int) -> list[Piece]:
-    """The pieces that part `part` of 0 … n_parts - 1 reads, in order; none where there is too little.
+    """Return the pieces that part `part` of 0 … n_parts - 1 reads, in order; none if there is too little.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def divided(sources: Sequence[Source], part: int, n_parts: int) -> list[Piece]:
     LoadError
         a file that cannot be read
 
-    Cost: a status of each file, and a few reads of those that are cut. Of a file of the format `lines` that
-    is cut, what stands before the piece is read to count its lines.
+    Cost: a status of each file, and a few reads of those that are cut. If a file of the format `lines` is
+    cut, everything before the piece is read to count its lines.
     """
     sizes = [_size(source) for source in sources]
     total, begin = sum(sizes), 0
@@ -80,9 +80,9 @@ def divided(sources: Sequence[Source], part: int, n_parts: int) -> list[Piece]:
 
 
 def list_digest(sources: Sequence[Source]) -> str:
-    """The SHA-256 of the files' names, sizes and formats, in order.
+    """Return the SHA-256 of the files' names, sizes and formats, in order.
 
-    Names are relative to what was asked for, so that workers may find the files under different paths.
+    Names are relative to the given paths, so that workers may find the files under different paths.
     """
     hashed = hashlib.sha256()
     for source in sources:
@@ -92,7 +92,7 @@ def list_digest(sources: Sequence[Source]) -> str:
 
 
 def content_digest(piece: Piece) -> str | None:
-    """The SHA-256 of a piece's bytes as stored; None for a file by URL. Cost: reads them."""
+    """Return the SHA-256 of a piece's bytes as stored; None for a file by URL. Cost: reads them."""
     if piece.source.is_remote:
         return None
     hashed = hashlib.sha256()
@@ -107,7 +107,7 @@ def content_digest(piece: Piece) -> str | None:
 
 
 def state_of(source: Source) -> tuple[int, ...]:
-    """What changes when a file is written to; nothing is known of files by URL."""
+    """Return values that change when a file is written to; () for files by URL."""
     if source.is_remote:
         return ()
     try:
@@ -118,7 +118,7 @@ def state_of(source: Source) -> tuple[int, ...]:
 
 
 def is_cut(source: Source) -> bool:
-    """Whether a file may be divided among parts."""
+    """Return True if a file may be divided among parts."""
     if source.is_remote or not formats.named(source.format).is_cut:
         return False
     with _opened(source) as file:
@@ -141,7 +141,7 @@ def _size(source: Source) -> int:
 
 
 def _cut(whole: Piece, lo: int, hi: int) -> Piece:
-    """The lines of a file that begin at its bytes from lo on, before hi."""
+    """Return the lines of a file that begin at its bytes from lo on, before hi."""
     size = whole.file_bytes
     with _opened(whole.source) as file:
         start, stop = (_line_from(file, place, size) for place in (lo, hi))
@@ -154,7 +154,7 @@ def _cut(whole: Piece, lo: int, hi: int) -> Piece:
 
 
 def _line_from(file: BinaryIO, place: int, size: int) -> int:
-    """Where the first line begins that begins at a place or after it; the file's end if there is none."""
+    """Return the place of the first line that begins at a place or after it; the file's end if none does."""
     if place <= 0 or place >= size:
         return min(max(place, 0), size)
     at = place - 1
@@ -185,10 +185,10 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
         raise LoadError(f"cannot be read: {error.strerror or error}", source=source.label) from error
 
 
-# ---- Files that a load has begun: how they are known again, and whether they are as they were up to there.
+# ---- Files that a load has read in part: recognizing them, and checking what was read.
 
 
-# Bytes of its beginning by which a file is known again: its size may change where a line is mended.
+# Bytes at the beginning that identify a file: its size may change when a line is corrected.
 MOST_OF_BEGINNING = 1 << 16
 
 _N_ROWS_OF = {"parquet": parquet.n_rows_of, "arrow": arrow_files.n_rows_of}
@@ -233,5 +233,5 @@ def line_of(source: Source, number: int) -> bytes | None:
 
 
 def mark_of(line: bytes) -> int:
-    """What a record keeps of a line, to know it again: its CRC-32, without byte order mark and line end."""
+    """Return what a record keeps of a line: its CRC-32, without byte order mark and line end."""
     return zlib.crc32(line.removeprefix(BYTE_ORDER_MARK).removesuffix(b"\r"))

@@ -20,14 +20,14 @@ ipc = lazy_module("pyarrow.ipc")
 
 _FILE = b"ARROW1"
 _FEATHER_1 = b"FEA1"
-# What ends a stream. Arrow takes one without it for whole.
+# The end of a stream. Arrow accepts a stream without it as complete.
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def read_arrow(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one Arrow file; `Document.line` is the number of its row.
 
-    Raises LoadError with file, record batch and row at the first row that is no document, unless
+    Raises LoadError with file, record batch and row at the first row that is not a document, unless
     `options.on_error` is "skip": then `errors` counts it.
     Cost: memory for one record batch as it is in the file, and decompressed.
     """
@@ -47,19 +47,19 @@ def read_arrow(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
 
 
 def n_rows_of(source: Source) -> int:
-    """How many rows a file has. Raises LoadError. Cost: reads the file."""
+    """Return the number of rows of a file. Raises LoadError. Cost: reads the file."""
     with opened(source) as file:
         return sum(batch.num_rows for batch in _batches(file, source)[1])
 
 
 def _batches(file: BinaryIO, source: Source) -> tuple[Any, Iterator[Any]]:
-    """The schema of a file and its record batches, one after the other."""
+    """Return the schema of a file and its record batches, one after the other."""
     try:
         first = file.read(len(_FILE))
         file.seek(0)
         if first.startswith(_FEATHER_1):
             raise LoadError(
-                "is a Feather file of version 1, which Arrow has given up; write it anew as version 2",
+                "is a Feather file of version 1, which Arrow no longer reads; convert it to version 2",
                 source=source.label,
             )
         if first == _FILE:
@@ -67,7 +67,7 @@ def _batches(file: BinaryIO, source: Source) -> tuple[Any, Iterator[Any]]:
             return table.schema, _each(table.get_batch, table.num_record_batches, source)
         file.seek(-len(_END_OF_STREAM), os.SEEK_END)
         if file.read() != _END_OF_STREAM:
-            raise LoadError("is no Arrow file, or was cut short", source=source.label)
+            raise LoadError("is not an Arrow file, or was cut short", source=source.label)
         file.seek(0)
         stream = ipc.open_stream(file)
         return stream.schema, _each(lambda _: stream.read_next_batch(), None, source)

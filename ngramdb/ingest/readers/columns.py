@@ -2,7 +2,7 @@
 
 A table's columns go into a segment as they are, without a Python object for each value. Here they get the
 form in which segments store them (`ngramdb.segments.metadata`, FORMAT.md): structs are flattened, so that
-there is a column for each path; its type's name stands in the field's metadata under "ngramdb.type".
+there is a column for each path; the name of its type is in the field's metadata under "ngramdb.type".
 
     bool, int64, float64, string    of booleans, integers, floats and strings of any width
     list<…> of one of these         of lists of them
@@ -12,7 +12,8 @@ there is a column for each path; its type's name stands in the field's metadata 
 
 The type that numbers and times came with is in the field's metadata, too ("ngramdb.arrow"), for exports.
 
-A NULL is no value. A struct without any value is marked in a column of its own ("ngramdb.mark": object).
+NULL is a missing value. A struct without any value is marked in a column of its own ("ngramdb.mark":
+object).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from ngramdb.segments.metadata_columns import (
 pyarrow = lazy_module("pyarrow")
 compute = lazy_module("pyarrow.compute")
 
-# Where a field says of what extension type it is while nothing is imported that knows it.
+# Key of the name of a field's extension type, if no imported library knows the type.
 EXTENSION_KEY = b"ARROW:extension:name"
 # Booleans in 8 bits each, as DuckDB can have them.
 BOOL8 = "arrow.bool8"
@@ -67,7 +68,7 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The paths of the fields, each of which one row at least has."""
+        """The paths of the fields; each is in at least one row."""
         names: list[str] = self._batch.schema.names
         return names
 
@@ -87,11 +88,11 @@ class Columns:
         return False
 
     def taken(self, numbers: Sequence[int]) -> Any:
-        """A copy of some rows: a record batch that keeps nothing else in memory."""
+        """Copy some rows to a record batch that keeps nothing else in memory."""
         return self._batch.take(pyarrow.array(numbers, pyarrow.int64()))
 
     def row(self, number: int) -> dict[str, Any]:
-        """The metadata of one row, nested."""
+        """Return the metadata of one row, nested."""
         record: dict[str, Any] = {}
         for field, column in zip(self._batch.schema, self._batch.columns, strict=True):
             value = column[number].as_py()
@@ -110,7 +111,7 @@ class Columns:
 
 
 class Row(Mapping[str, Any]):
-    """The metadata of one document, as a row of columns; Python values are made when they are asked for."""
+    """The metadata of one document, as a row of columns; Python values are made on demand."""
 
     __slots__ = ("columns", "number")
 
@@ -128,13 +129,13 @@ class Row(Mapping[str, Any]):
         return len(self.columns.row(self.number))
 
     def keys(self) -> Any:
-        """All at once: `dict(row)` takes the values one by one otherwise."""
+        """Return all keys at once: otherwise `dict(row)` would read the values one by one."""
         return self.columns.row(self.number).keys()
 
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A column of metadata to be: where its values stand in a table, and how they are converted."""
+    """A future column of metadata: the path of its values in a table, and their conversion."""
 
     keys: Path
     kind: Any
@@ -143,7 +144,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Struct:
-    """A struct whose rows are objects without fields where none of its leaves has a value."""
+    """A struct whose rows are objects without fields if none of its leaves has a value."""
 
     keys: Path
 
@@ -152,7 +153,7 @@ class MetadataColumns:
     """Turns the record batches of one table into `Columns`."""
 
     def __init__(self, schema: Any, content: Path | None, kept: Iterable[Path] | None = None) -> None:
-        """`content` is the path of the column that is no metadata; `kept` are paths to keep, None for all.
+        """`content` is the path of the column with the content; `kept` are paths to keep, None for all.
 
         Raises
         ------
@@ -173,7 +174,7 @@ class MetadataColumns:
         return list(dict.fromkeys(part.keys[0] for part in self._parts))
 
     def of(self, batch: Any) -> tuple[Columns | None, dict[int, str]]:
-        """The columns of a batch, None where there are none; and what is wrong with rows, by their number."""
+        """Return the columns of a batch, or None; and the errors of rows, by row number."""
         fields: list[Any] = []
         arrays: list[Any] = []
         wrong: dict[int, str] = {}
@@ -226,7 +227,7 @@ class MetadataColumns:
         return chosen
 
     def _may_keep(self, keys: Path) -> bool:
-        """Whether the path, or one below it, is kept."""
+        """Return True if the path, or one below it, is kept."""
         if self._kept is None:
             return True
         return any(keys[: len(path)] == path or path[: len(keys)] == keys for path in self._kept)
@@ -235,7 +236,7 @@ class MetadataColumns:
         return self._kept is None or any(keys[: len(path)] == path for path in self._kept)
 
     def _typed(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
-        """A column in the form that metadata have, and its type's name."""
+        """Return a column in the form of metadata, and the name of its type."""
         name = _scalar_name(leaf.kind, array)
         if name is not None:
             return name, self._finite(array.cast(storage_type(pyarrow, name)), leaf, wrong)
@@ -248,7 +249,7 @@ class MetadataColumns:
         return self._converted(array, leaf, wrong)
 
     def _finite(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> Any:
-        """The array with NULL for NaN; rows with an infinite number are wrong."""
+        """Return the array with NULL for NaN; rows with an infinite number are recorded in `wrong`."""
         of_lists = is_list(array.type)
         items = array.flatten() if of_lists else array
         if not pyarrow.types.is_floating(items.type):
@@ -269,7 +270,7 @@ class MetadataColumns:
         return array
 
     def _converted(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
-        """A column by way of Python's values: times, decimal numbers, and what is stored as JSON."""
+        """Convert a column through Python's values: times, decimal numbers, and what is stored as JSON."""
         values = _python_values(array, leaf, wrong)
         for i, value in enumerate(values):
             known = without_nan(value)
@@ -284,7 +285,7 @@ class MetadataColumns:
 
 
 def _plain_type(kind: Any) -> Any:
-    """The type of a column's values, whatever it is encoded as."""
+    """Return the type of a column's values, whatever its encoding."""
     while True:
         if isinstance(kind, pyarrow.BaseExtensionType):
             kind = pyarrow.bool_() if kind.extension_name == BOOL8 else kind.storage_type
@@ -295,7 +296,7 @@ def _plain_type(kind: Any) -> Any:
 
 
 def plain_array(array: Any) -> Any:
-    """The array as its values are, neither encoded as a dictionary nor of a type that extends another."""
+    """Return the array of the plain values: without dictionary and extension type."""
     while True:
         if isinstance(array.type, pyarrow.BaseExtensionType):
             is_bool = array.type.extension_name == BOOL8
@@ -310,7 +311,7 @@ def plain_array(array: Any) -> Any:
 
 
 class _Tree:
-    """The arrays of a record batch by their paths; those within structs are NULL where the struct is."""
+    """The arrays of a record batch by their paths; those within structs are NULL if the struct is."""
 
     def __init__(self, batch: Any) -> None:
         self._batch = batch
@@ -323,19 +324,19 @@ class _Tree:
         return plain_array(self.fields(keys[:-1])[index])
 
     def fields(self, keys: Path) -> list[Any]:
-        """The arrays in a struct."""
+        """Return the arrays in a struct."""
         if keys not in self._fields:
             self._fields[keys] = self.array(keys).flatten()
         return self._fields[keys]
 
 
 def array_at(batch: Any, keys: Path) -> Any:
-    """The array at a path; NULL where an object on the way is."""
+    """Return the array at a path; NULL if an object on the way is."""
     return _Tree(batch).array(keys)
 
 
 def _without_fields(array: Any, fields: list[Any]) -> Any:
-    """True where a struct is there and none of its fields, else NULL."""
+    """Return True for each struct without any field, else NULL."""
     found = array.is_valid()
     for inner in fields:
         found = compute.and_(found, inner.is_null())
@@ -346,7 +347,7 @@ def _without_fields(array: Any, fields: list[Any]) -> Any:
 
 
 def _scalar_name(kind: Any, array: Any) -> str | None:
-    """The name of the type that holds an array's values as they are; None where none does."""
+    """Return the name of the type that holds an array's values as they are, or None."""
     types = pyarrow.types
     if types.is_boolean(kind):
         return "bool"
@@ -361,7 +362,7 @@ def _scalar_name(kind: Any, array: Any) -> str | None:
 
 
 def _came_as(kind: Any, type_name: str) -> dict[bytes, Any]:
-    """The tag with the Arrow type of numbers, times or lists of these, unless it is that of the storage.
+    """Return the tag with the Arrow type of numbers, times or lists, unless it is that of the storage.
 
     The tag of a map has the type of its values.
     """
@@ -374,14 +375,14 @@ def _came_as(kind: Any, type_name: str) -> dict[bytes, Any]:
         inner = type_name.removeprefix("list<").removesuffix(">")
         stored = [storage_type(pyarrow, inner)]
     item = kind.value_type if is_list(kind) else kind
-    told = (types.is_integer, types.is_floating, types.is_decimal, types.is_temporal)
-    if not any(holds(item) for holds in told) or kind in (*stored, *map(pyarrow.list_, stored)):
+    recorded = (types.is_integer, types.is_floating, types.is_decimal, types.is_temporal)
+    if not any(holds(item) for holds in recorded) or kind in (*stored, *map(pyarrow.list_, stored)):
         return {}
     return {ARROW_KEY: written_type(kind)}
 
 
 def _python_values(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> list[Any]:
-    """A column's values as metadata have them; None, and `wrong`, where Python has no such time."""
+    """Return a column's values as metadata; None, with an error in `wrong`, for times beyond Python's."""
     if _is_of_nanoseconds(array.type):
         return _nanosecond_texts(array)
     if is_list(array.type) and _is_of_nanoseconds(array.type.value_type):
@@ -415,7 +416,7 @@ def _value_of(item: Any, number: int, leaf: _Leaf, wrong: dict[int, str]) -> Any
 
 
 def _nanosecond_texts(array: Any) -> list[str | None]:
-    """Times in ISO 8601, with nine digits where they end below a microsecond: Python's own end there."""
+    """Return times in ISO 8601, with nine digits if they need them: Python's own have six."""
     nanoseconds = compute.fill_null(array.cast(pyarrow.int64()), 0).to_numpy(zero_copy_only=False)
     below = np.mod(nanoseconds, 1000)
     is_of_day = pyarrow.types.is_time64(array.type)
@@ -435,7 +436,7 @@ def _nanosecond_texts(array: Any) -> list[str | None]:
 
 
 def _time_text(time: Any) -> str:
-    """A date or time in ISO 8601; one with a zone in UTC, so that texts are in the order of times."""
+    """Format a date or time in ISO 8601; one with a zone in UTC, so that texts sort like times."""
     text: str = _in_utc(time).isoformat()
     return text
 
@@ -445,10 +446,10 @@ def _in_utc(time: Any) -> Any:
 
 
 def conversion(name: str, field: Any) -> Convert | None:
-    """What turns a column's Python values into those of metadata; None where they are.
+    """Return the function that converts a column's Python values to those of metadata; or None.
 
     Times are texts in ISO 8601 (with a zone: in UTC), decimal numbers are whole ones or floats. Raises
-    InvalidArgument for what has no form.
+    InvalidArgument for a type that metadata cannot hold.
     """
     _check_extension(name, field)
     types, kind = pyarrow.types, _plain_type(field.type)
@@ -507,7 +508,7 @@ def _unfit(name: str, kind: Any) -> InvalidArgument:
 
 
 def _object(items: Sequence[tuple[str, Any]], convert: Convert | None) -> Any:
-    """A map as an object; one that has a key twice, which no object can hold, as a list of its pairs."""
+    """Return a map as an object; one with a repeated key as a list of its pairs."""
     pairs = [(key, value if convert is None else convert(value)) for key, value in items]
     found = dict(pairs)
     return found if len(found) == len(pairs) else list(map(list, pairs))
@@ -518,11 +519,11 @@ def _unless_null(convert: Convert) -> Convert:
 
 
 def is_string(kind: Any) -> bool:
-    """Whether a type is one of strings."""
+    """Return True for a type of strings."""
     return str(kind) in ("string", "large_string", "string_view")
 
 
 def is_list(kind: Any) -> bool:
-    """Whether a type is one of lists."""
+    """Return True for a type of lists."""
     types = pyarrow.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))

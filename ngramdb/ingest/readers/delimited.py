@@ -1,8 +1,8 @@
 """Tables as text: CSV and TSV, whose first row has the names of the columns. Every other row is a document.
 
-All values are text there. A column of metadata is of integers, numbers or booleans where all its values are
-written as such (and no `007` would become 7), which takes going through the file once before it is loaded.
-An empty field is no value; in quotes it is an empty text. A NaN among numbers is no value either.
+All values are text. A column of metadata becomes one of integers, numbers or booleans if all its values are
+written as such (and no `007` would become 7); so the file is read once before it is loaded. An empty field is
+a missing value, in quotes it is an empty text. NaN in a column of numbers is a missing value, too.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 BLOCK_BYTES = 1 << 24
 # Bytes in which the row of the names ends.
 MOST_OF_HEADER = 1 << 20
-# What a text is of which there is nothing between the delimiters.
-_NO_TEXT = 'no value, for the field is empty; an empty text is ""'
+# The message for a text with nothing between the delimiters.
+_NO_TEXT = 'missing: the field is empty; an empty text is ""'
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
-# Seconds that Arrow's threads get to let go of a file.
+# Seconds that Arrow's threads have to release a file.
 MOST_WAITED = 5.0
-# What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
+# Arrow's own message for such a row if it is not UTF-8: it cannot be passed to `_Text.refuse`.
 _NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
@@ -48,7 +48,7 @@ def read_delimited(
 ) -> Iterator[Document]:
     """Yield the documents of one CSV or TSV file; `Document.line` is the number of its row, below the names.
 
-    Raises LoadError with file and row at the first row that is no document, unless `options.on_error` is
+    Raises LoadError with file and row at the first row that is not a document, unless `options.on_error` is
     "skip": then `errors` counts it.
     """
     names = _names(source, options)
@@ -84,13 +84,13 @@ class _Text(ChunkFile):
         self.source = source
         self.names = names
         self.has_quotes = options.quotes
-        # Of those to come, ascending: rows are parsed in their order, and ahead.
+        # Future ones, ascending: rows are parsed in order, and ahead of time.
         self._malformed: deque[int] = deque()
         self.skips = options.on_error == "skip"
         self._skipped = skipped
 
     def refuse(self, row: Any) -> str:
-        """What Arrow calls at a row that has not as many fields as there are names."""
+        """Handle a row whose number of fields differs from that of names; called by Arrow."""
         number = row.number - 1  # without the names
         message = _of_fields(row.actual_columns, row.expected_columns)
         error = LoadError(message, source=self.source.label, line=number, unit="row")
@@ -117,7 +117,7 @@ class _Text(ChunkFile):
 
 
 def _ended(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """A file with an end of its last line. Without it, Arrow takes an empty last field for one in quotes."""
+    """Return a file with a final line end. Without it, Arrow reads an empty last field as a quoted one."""
     last = b"\n"
     for chunk in chunks:
         yield chunk
@@ -127,7 +127,7 @@ def _ended(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _names(source: Source, options: ReadOptions) -> list[str] | None:
-    """The names of the columns, None for an empty file."""
+    """Return the names of the columns, None for an empty file."""
     head = b""
     for chunk in _peeked(source, options.limits):
         head += chunk
@@ -170,7 +170,7 @@ def _schema(names: Sequence[str], types: dict[str, str]) -> Any:
 
 
 def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
-    """The rows as record batches of strings, NULL where a field is empty."""
+    """Return the rows as record batches of strings, NULL for empty fields."""
     table = None
     loans = Loans()
     lent, refuse = LentFile(text, loans), partial(text.refuse)
@@ -200,8 +200,8 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
             raise text.failure from text.failure.__cause__
         if (found := _NO_ROW.match(str(error))) is not None:
             row, n_columns, n_fields = map(int, found.groups())
-            message = f"{_of_fields(n_fields, n_columns)}; it has bytes that are no UTF-8"
-            if text.skips:  # the file, from this row on: the parser does not go on
+            message = f"{_of_fields(n_fields, n_columns)}; it has bytes that are not UTF-8"
+            if text.skips:  # the file, from this row on: the parser cannot continue
                 raise LoadError(f"row {row - 1}: {message}", source=text.source.label) from None
             raise LoadError(message, source=text.source.label, line=row - 1, unit="row") from None
         raise LoadError(_explained(str(error)), source=text.source.label) from None
@@ -222,7 +222,7 @@ def _explained(message: str) -> str:
 
 
 def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
-    """The type of each column whose values are all written as those of one."""
+    """Return the type of each column whose values are all written as values of that type."""
     if not names:
         return {}
     written = WrittenTypes()
@@ -234,7 +234,7 @@ def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
 
 
 def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> Any:
-    """The batch with columns of their types."""
+    """Return the batch with columns of their types."""
     schema = _schema(batch.schema.names, types)
     arrays = []
     try:
@@ -252,7 +252,7 @@ def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> A
 
 
 def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int) -> Iterator[bytes]:
-    """The same pieces, each after its quotes were looked at.
+    """Yield the same pieces after checking their quotes.
 
     most_bytes : of a quoted field; a longer one is left to the parser, which refuses it.
 
@@ -361,7 +361,7 @@ class WrittenTypes:
 
 
 def converted(text: str, kind: str | None) -> Any:
-    """Return the value of a text whose column has the type `kind`, None (NULL) if there is none."""
+    """Convert a text to a value of its column's type `kind`; return None (NULL) if it has no value."""
     if kind is None:
         return text
     if not text or text in _NAN:

@@ -1,6 +1,6 @@
 """JSON lines: one JSON object a line, a document each.
 
-Stricter than Python's own reader where that would store what cannot be given back: no NaN or Infinity, no
+Stricter than Python's own reader about values that could not be exported again: no NaN or Infinity, no
 number beyond a 64-bit float, no unpaired surrogate, no bytes that are not UTF-8. Of a key that comes twice
 the last counts.
 """
@@ -40,14 +40,14 @@ from ngramdb.limits import MAX_VALUE_DEPTH
 from ngramdb.segments.metadata_columns import split_path
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Characters shown on either side of the place where a line stops being JSON.
+# Characters shown on either side of the place at which a line is invalid.
 EXCERPT_CHARS = 20
-# The types of JSON's values that have no others in them.
+# The scalar types of JSON.
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
-    """Yield the documents of one file of JSON lines; blank lines and a byte order mark are passed over.
+    """Yield the documents of one file of JSON lines; blank lines and a byte order mark are skipped.
 
     Raises LoadError with file and line at the first invalid line, and ResourceError at one
     whose text is longer than the limit, unless `options.on_error` is "skip": then `errors` counts it.
@@ -88,12 +88,12 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
 
 
 def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
-    """Add what the line alone could not tell: the file ends in it, or is in another format altogether."""
+    """Add what the line alone does not show: the file ends in it, or has another format."""
     if lines.unterminated and _is_cut_short(error.__cause__):
         return LoadError(f"the file ends in the middle of this line: {error.message}")
     if lines.number == 1 and line.strip() in (b"[", b"{"):
         return LoadError(
-            "the JSON value goes on over several lines; JSON lines have one whole object on each line "
+            "the JSON value continues on the next line; JSON lines have one whole object on each line "
             "(`jq -c .` writes an object so, `jq -c '.[]'` the items of an array)"
         )
     if lines.number == 1 and line.lstrip().startswith(b"[{"):
@@ -102,12 +102,12 @@ def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
 
 
 def _is_cut_short(cause: BaseException | None) -> bool:
-    """Whether more text at its end could have made a line JSON. Not so where a whole value stands already."""
+    """Return True if more text could complete the line, which has no whole value yet."""
     return isinstance(cause, ValueError) and getattr(cause, "msg", "") != "Extra data"
 
 
 class LineParser:
-    """Turns lines into documents. Its errors tell what is wrong; the caller knows file and line."""
+    """Converts lines to documents. Its errors describe the problem; the caller adds file and line."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._field = options.text_field if options.ids_field is None else options.ids_field
@@ -122,7 +122,7 @@ class LineParser:
     def parse(self, line: bytes, source: str, number: int) -> Document:
         """Return the document of one line.
 
-        Raises LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
+        Raises LoadError without a place; its cause is a ValueError if the line is not JSON in UTF-8.
         """
         record = parse_object(line)
         form = self._form(line, record)
@@ -138,9 +138,9 @@ class LineParser:
         return Document(text, ids, record, source, number, form)
 
     def _form(self, line: bytes, record: dict[str, Any]) -> bytes | None:
-        """How the document stands in its line.
+        """Return the form of the document in its line.
 
-        None where it is not kept whole, or will turn out to be none.
+        None if the line is not kept whole, or will turn out to be invalid.
         """
         if self._kept is not None:
             return None
@@ -213,7 +213,7 @@ def _malformed(error: json.JSONDecodeError) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise LoadError(f"{name} is no JSON value; write null for a number that is missing")
+    raise LoadError(f"{name} is not a JSON value; write null for a missing number")
 
 
 def _finite_float(digits: str) -> float:
@@ -261,5 +261,5 @@ def _check_value(field: str, value: object, depth: int) -> None:
 def _surrogate(field: str, value: str, error: UnicodeEncodeError) -> str:
     return (
         f"field {field!r} has an unpaired surrogate \\u{ord(value[error.start]):04x} "
-        f"at character {error.start}, which is no text and cannot be stored as UTF-8"
+        f"at character {error.start}, which cannot be stored as UTF-8"
     )

@@ -28,8 +28,8 @@ def is_blank(line: bytes) -> bool:
 class LineReader:
     """Iterates over the lines of `chunks`; a carriage return before the line feed stays.
 
-    number : int - the number of the line given last, from 1, or after `before` lines.
-    unterminated : bool - whether the line given last was the end of the file and had no line feed.
+    number : int - the number of the line yielded last, from 1, or after `before` lines.
+    unterminated : bool - True if the line yielded last was at the end of the file and had no line feed.
     pass_over : called with the error for each line that is too long, which is left out; None: it ends all.
     """
 
@@ -50,7 +50,7 @@ class LineReader:
         self._pass_over = pass_over
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield every line; a file that ends with a line feed has no empty line after it.
+        """Yield every line; there is no empty line after a final line feed.
 
         Raises ResourceError for a line that is too long; LoadError (with the line) from the stream below.
         """
@@ -130,7 +130,7 @@ class FormFinder:
         self._known: dict[bytes, bytes] = {}
 
     def find(self, line: bytes, record: Mapping[str, Any], path: Path, has_ids: bool) -> bytes:
-        """The form of a line that holds `record`, with the text (or token ids) at `path`.
+        """Return the form of a line that holds `record`, with the text (or token ids) at `path`.
 
         Cost: writing its metadata once, as a rule, and some looks at the text.
         """
@@ -145,7 +145,7 @@ class FormFinder:
 
 
 def line_of(form: bytes, metadata: Mapping[str, Any], text: str | None, ids: Sequence[int] | None) -> bytes:
-    """The line of a document: bytes without a line end.
+    """Return the line of a document: bytes without a line end.
 
     Raises ValueError, KeyError or TypeError for a form that does not belong to the document.
     """
@@ -160,7 +160,7 @@ def line_of(form: bytes, metadata: Mapping[str, Any], text: str | None, ids: Seq
 
 
 def plain_line(metadata: Mapping[str, Any], text: str | None, ids: Sequence[int] | None) -> bytes:
-    """The line of a document that did not come from one: text or ids first, then its metadata."""
+    """Return the line of a document that did not come from one: text or ids first, then its metadata."""
     content: dict[str, Any] = {"ids": ids} if text is None else {"text": text}
     return _dumps({**content, **{key: value for key, value in metadata.items() if key not in content}}, b"B")
 
@@ -196,7 +196,7 @@ def _is_written_so(line: bytes, record: Mapping[str, Any], path: Path, style: by
 
 
 def _with_mark(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """The record with a mark in the place of its text."""
+    """Return the record with a mark in place of its text."""
     rest = path[1:]
     return {**record, path[0]: _with_mark(record[path[0]], rest) if rest else _MARK}
 
@@ -219,7 +219,7 @@ def _literal(line: bytes, text: Any) -> bytes:
 
 
 def _skeleton(record: Mapping[str, Any], path: Path | None, content: int, depth: int = 1) -> dict[str, Any]:
-    """The record with numbers in the place of values."""
+    """Return the record with numbers in place of values."""
     found: dict[str, Any] = {}
     for key, value in record.items():
         inner = path[1:] if path is not None and path[0] == key else None
@@ -252,7 +252,7 @@ def _filled(
 
 @contextmanager
 def opened(source: Source) -> Iterator[BinaryIO]:
-    """The file of a source, at its beginning.
+    """Open the file of a source at its beginning.
 
     Raises LoadError when it cannot be opened, is standard input or a pipe, is compressed as a whole, or is of
     another format that shows in its first bytes.
@@ -314,7 +314,7 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
 
 
 def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
-    """Yield a document for each line of a text file, without its end; blank lines are passed over.
+    """Yield a document for each line of a text file, without its end; blank lines are skipped.
 
     Raises as `read_text`.
     """
@@ -330,7 +330,7 @@ def _documents(
     meter: Meter,
     by_line: bool = False,
 ) -> Iterator[Document]:
-    """Documents of texts and the lines that they begin in."""
+    """Yield documents of texts and the lines on which they begin."""
     skip = options.on_error == "skip"
     try:
         for text, line in pieces:
@@ -341,7 +341,7 @@ def _documents(
                 metadata = {"path": source.name, **({"line": line} if by_line else {"size": len(text)})}
                 if options.metadata is not None:
                     metadata = {key: value for key, value in metadata.items() if key in options.metadata}
-                # An empty document has no line: the one at its number is the separator after it.
+                # An empty document has no line: the line with its number is the separator after it.
                 meter.line = text.partition(b"\n")[0] if text and line is not None else None
                 yield Document(text, None, metadata, source.label, line)
             elif skip:
@@ -424,9 +424,7 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
             if n_bytes - lines.unterminated > limit:
                 over(n_bytes)
     if piece and first_line == 1 and not options.of_many:
-        errors.remark(
-            f"no line of {source.label} is the SEPARATOR {options.separator!r}: all of it is one document"
-        )
+        errors.remark(f"no line of {source.label} is the SEPARATOR {options.separator!r}: it is one document")
     if piece:
         yield b"\n".join(piece if lines.unterminated else [*piece, b""]), first_line
 

@@ -1,6 +1,6 @@
 """Parquet files: a row is a document. Row group by row group, in memory for a few thousand rows.
 
-Of a row group's columns only the pages that are read are in memory, so that its size does not matter.
+Of the columns of a row group only the pages being read are in memory, so its size does not matter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH_ROWS = 8192
 def read_parquet(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one Parquet file; `Document.line` is the number of its row.
 
-    Raises LoadError with file, row group and row at the first row that is no document, unless
+    Raises LoadError with file, row group and row at the first row that is not a document, unless
     `options.on_error` is "skip": then `errors` counts it. A row group that is damaged counts as one, and the
     next one is read.
     """
@@ -60,7 +60,7 @@ def read_parquet(source: Source, options: ReadOptions, errors: ErrorLog, meter: 
 
 
 def n_rows_of(source: Source) -> int:
-    """How many rows a file has. Raises LoadError."""
+    """Return the number of rows of a file. Raises LoadError."""
     with opened(source) as file:
         try:
             n_rows: int = parquet.ParquetFile(file).metadata.num_rows
@@ -72,7 +72,7 @@ def n_rows_of(source: Source) -> int:
 def _row_group(
     table: Any, group: int, row: int, source: Source, reader: TableReader, errors: ErrorLog
 ) -> Iterator[Document]:
-    """The documents of one row group, which begins after `row` rows."""
+    """Yield the documents of one row group, which begins after `row` rows."""
     label = f"{source.label}, row group {group + 1}"
     batches = table.iter_batches(
         batch_size=_batch_rows(table.metadata.row_group(group)), row_groups=[group], columns=reader.names

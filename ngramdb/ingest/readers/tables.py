@@ -1,7 +1,7 @@
 """Documents out of tables: a row is a document, one column its text or token ids, all others metadata.
 
 Tables come as Arrow's record batches, whatever they were before. Metadata stay columns
-(`ngramdb.ingest.readers.columns`); a NULL is no value: the document lacks the field.
+(`ngramdb.ingest.readers.columns`); NULL is a missing value: the document lacks the field.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ngramdb.segments.metadata_columns import Path, path_of, split_path
 
 pyarrow = lazy_module("pyarrow")
 
-# What questions have of their own for each document; a field of that name is asked by another one.
+# Names that queries use for properties of documents; a field of that name has to be written differently.
 OWN_NAMES = ("doc_id", "length")
 # In the metadata of a column that an export renamed: the field's own name. The column with the ids that
 # documents had in the exported corpus is not a field of theirs.
@@ -103,9 +103,9 @@ class TableReader:
         return [original.get(name, name) for name in needed]
 
     def documents(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
-        """The rows of a record batch, of which the first has the number `first`.
+        """Yield the rows of a record batch, numbered from `first`.
 
-        Raises LoadError at a row that is no document, unless rows are skipped: then `errors` counts it.
+        Raises LoadError at a row that is not a document, unless rows are skipped: then `errors` counts it.
         """
         if self._leaves_numbers_out:
             errors.remark(_NUMBERS_LEFT_OUT)
@@ -139,13 +139,13 @@ class TableReader:
             yield self._document(contents[k], columns, k, source, first + i)
 
     def _remark_own_names(self, columns: Columns, errors: ErrorLog) -> None:
-        """Remark on fields that are called as what every document has in questions."""
+        """Remark on fields with the name of a document's own property in queries."""
         for name in OWN_NAMES:
             if name in columns.names and not self._chosen:
                 errors.remark(
-                    f"the column {name} is a field of metadata, metadata.{name} in conditions: {name} alone "
-                    "is the corpus's own. Where it is left from an answer that was exported, name the other "
-                    "columns by METADATA"
+                    f"the column {name} is a metadata field, metadata.{name} in conditions; {name} alone "
+                    "is the corpus's own. If it comes from an exported result, list the other columns in "
+                    "METADATA"
                 )
 
     def _document(self, content: Any, columns: Columns | None, k: int, source: str, row: int) -> Document:
@@ -154,7 +154,7 @@ class TableReader:
         return Document(text, ids, metadata, source, row, None, self._unit)
 
     def _contents(self, batch: Any) -> tuple[Sequence[Any], dict[int, str]]:
-        """The text or token ids of each row, and what is wrong with rows."""
+        """Return the text or token ids of each row, and the errors of rows."""
         array = array_at(batch, self._content)
         field = path_of(self._content)
         if self._has_ids:
@@ -178,7 +178,7 @@ class TableReader:
 
 
 def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
-    """The path of the column with the text or the token ids."""
+    """Return the path of the column with the text or the token ids."""
     wanted = options.text_field if options.ids_field is None else options.ids_field
     for name in filter(None, (wanted, options.ids_instead)):
         path = _found_path(schema, name)
@@ -226,7 +226,7 @@ def _is_numbers(schema: Any, name: str) -> bool:
 
 
 def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:
-    """Raise LoadError where the table lacks a column that is to be kept."""
+    """Raise LoadError if the table lacks a column that is to be kept."""
     for path in kept:
         if _field_at(schema, path) is None and not _is_in_map(schema, path):
             raise _missing_column(schema, path_of(path), label)
@@ -244,13 +244,13 @@ def _missing_column(schema: Any, wanted: str, label: str | None) -> LoadError:
 
 
 def _found_path(schema: Any, name: str) -> Path:
-    """The path that a name stands for; a column's whole name, dots and all, where there is no such path."""
+    """Return the path that a name means; a column's whole name, including dots, if there is no such path."""
     path = split_path(name)
     return (name,) if _field_at(schema, path) is None and name in schema.names else path
 
 
 def _field_at(schema: Any, path: Path) -> Any:
-    """The field at a path, None where there is none."""
+    """Return the field at a path, or None."""
     if path[0] not in schema.names:
         return None
     field = schema.field(path[0])
@@ -268,7 +268,7 @@ def _is_in_map(schema: Any, path: Path) -> bool:
 
 
 def _paths(fields: Iterable[Any], before: Path = ()) -> Iterator[str]:
-    """The paths of all columns, those within structs in the place of the structs."""
+    """Yield the paths of all columns; those within structs in place of the structs."""
     for field in fields:
         keys = (*before, field.name)
         if pyarrow.types.is_struct(field.type):
@@ -278,7 +278,7 @@ def _paths(fields: Iterable[Any], before: Path = ()) -> Iterator[str]:
 
 
 def _check_content(schema: Any, path: Path, has_ids: bool, label: str | None) -> None:
-    """Raise LoadError where the column's type is not that of a text, or of token ids."""
+    """Raise LoadError if the column's type is not that of a text, or of token ids."""
     kind = _field_at(schema, path).type
     inner = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
     name = path_of(path)
@@ -295,7 +295,7 @@ def _check_content(schema: Any, path: Path, has_ids: bool, label: str | None) ->
 
 
 def _with_strings(batch: Any, content: Path) -> Any:
-    """The batch with a column of texts that came as bytes as strings, which are still to be checked."""
+    """Return the batch with a column of texts given as bytes cast to strings, yet to be checked."""
     index = batch.schema.get_field_index(content[0])
     column = batch.column(index)
     if not (pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type)):
@@ -306,7 +306,7 @@ def _with_strings(batch: Any, content: Path) -> Any:
 
 
 def _invalid_rows(batch: Any, source: str) -> dict[int, str]:
-    """What Arrow finds wrong with rows: strings that are no UTF-8, above all."""
+    """Return the errors that Arrow finds in rows: most often strings that are not UTF-8."""
     try:
         batch.validate(full=True)
     except pyarrow.ArrowInvalid as error:
@@ -341,7 +341,7 @@ def _invalid_text(row: Any) -> str | None:
 
 
 def _texts(array: Any) -> tuple[list[bytes | None], NDArray[np.int64]]:
-    """The bytes of each string, None for NULL, and how many they are."""
+    """Return the bytes of each string, None for NULL, and their total number."""
     array = array.cast(pyarrow.large_string())
     n = len(array)
     if not n:
@@ -359,7 +359,7 @@ def _texts(array: Any) -> tuple[list[bytes | None], NDArray[np.int64]]:
 
 
 def _id_lists(array: Any, field: str, n_ids: int) -> tuple[Sequence[TokenIds | None], dict[int, str]]:
-    """The token ids of each list, as views of one array, and what is wrong with lists."""
+    """Return the token ids of each list, as views of one array, and the errors of lists."""
     array = array.cast(pyarrow.large_list(array.type.value_type))
     bounds = array.offsets.to_numpy()
     first, last = (int(bounds[0]), int(bounds[-1])) if len(bounds) else (0, 0)
@@ -375,7 +375,7 @@ def _id_lists(array: Any, field: str, n_ids: int) -> tuple[Sequence[TokenIds | N
 
 
 def _checked_lists(array: Any, field: str, n_ids: int) -> tuple[Sequence[TokenIds | None], dict[int, str]]:
-    """The same list by list, where something is wrong with some of them."""
+    """Check the same lists one by one, if some of them are invalid."""
     lists: list[TokenIds | None] = []
     wrong: dict[int, str] = {}
     for i, given in enumerate(array.to_pylist()):

@@ -1,13 +1,13 @@
 """Files of token ids, as training code writes them: OLMo and Dolma, Megatron, datatrove, nanoGPT, llm.c.
 
-Each is an array of ids, and what says where documents end in it:
+Each is an array of ids, with information on the ends of documents in it:
 
-    x.npy with x.csv.gz       OLMo, Dolma: rows of start, end, id, src, loc; no header, whatever the name says
+    x.npy with x.csv.gz       OLMo, Dolma: rows of start, end, id, src, loc; no header, in spite of the name
     x.bin with x.idx          Megatron: the index has lengths of sequences, and the sequences of documents
     x.ds with x.ds.index      datatrove: 64-bit ends of documents
-    x.bin, x.npy alone        nanoGPT, llm.c (with a header), numpy: an id stands between documents
+    x.bin, x.npy alone        nanoGPT, llm.c (with a header), numpy: an id separates documents
 
-The id between documents, or at the end of each, belongs to none of them where it is given as the separator.
+If the id between documents, or at the end of each, is given as the separator, it belongs to none of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _DOLMA_COLUMNS = ("start", "end", "id", "src", "loc")
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Where documents begin and end among the tokens, and their metadata, if there are any."""
+    """The bounds of documents in the tokens, and their metadata, if any."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
@@ -88,7 +88,7 @@ def read_tokens(source: Source, options: ReadOptions, errors: ErrorLog, meter: M
 
 
 def files_beside(path: str) -> frozenset[str]:
-    """What may stand beside a file of token ids and belong to it; no documents of their own."""
+    """Return the names of files that may belong to a file of token ids, without documents of their own."""
     stem = os.path.splitext(path)[0]
     return frozenset((f"{stem}.csv.gz", f"{stem}.idx", f"{path}.index", f"{path}.loss", f"{path}.metadata"))
 
@@ -101,7 +101,7 @@ def _documents(
     options: ReadOptions,
     errors: ErrorLog,
 ) -> Iterator[Document]:
-    """Some documents that follow each other, of which `before` stand before the first."""
+    """Yield consecutive documents; `before` documents precede the first."""
     n = len(bounds.starts)
     passed = min(max(source.after_line - before, 0), n)
     if passed == n:
@@ -146,7 +146,7 @@ def _unsigned(ids: NDArray[Any]) -> TokenIds:
 def _opened(
     file: BinaryIO, source: Source, options: ReadOptions, errors: ErrorLog
 ) -> tuple[NDArray[Any], Iterator[_Bounds]]:
-    """The tokens of a file, and where its documents are."""
+    """Return the tokens of a file, and the bounds of its documents."""
     separator = _separator(options)
     stem = os.path.splitext(source.path)[0]
     if os.path.exists(f"{stem}.idx") and source.path.endswith(".bin"):
@@ -159,19 +159,19 @@ def _opened(
         return tokens, _dolma(tokens, source, f"{stem}.csv.gz", separator, options)
     if separator is None:
         raise LoadError(
-            "nothing beside the file says where its documents end; give the id between them as SEPARATOR "
+            "no file beside it has the ends of its documents; give the id between them as SEPARATOR "
             "('50256' is that of GPT-2)",
             source=source.label,
         )
     if separator > np.iinfo(tokens.dtype).max:
         raise LoadError(
-            f"its ids are {tokens.dtype}, and SEPARATOR {separator} is none of these", source=source.label
+            f"its ids are {tokens.dtype}, too narrow for SEPARATOR {separator}", source=source.label
         )
     return tokens, _between(tokens, separator, source, errors)
 
 
 def _array_of(head: bytes, source: Source, options: ReadOptions, has_table: bool) -> NDArray[Any]:
-    """The tokens of a file that begins with `head`; with a table beside it, it has no header of llm.c's."""
+    """Return the tokens of a file that begins with `head`; with a table beside it, it has no llm.c header."""
     if head.startswith(_NUMPY):
         tokens = _of_numpy(source)
         _check_dtype(options, tokens.dtype, "its header", source)
@@ -193,18 +193,19 @@ def _separator(options: ReadOptions) -> int | None:
 
 
 def _dtype(source: Source, options: ReadOptions) -> str:
-    """The type of the ids: the one given, else the one that the vocabulary needs."""
+    """Return the type of the ids: the given one, else the one that the vocabulary needs."""
     if options.dtype is not None:
         return options.dtype
     if options.n_ids > MAX_TOKEN_ID:
         raise LoadError(
-            "the file does not say how wide its ids are; give DTYPE 'uint16' or 'uint32'", source=source.label
+            "the file does not record the type of its ids; give DTYPE 'uint16' or 'uint32'",
+            source=source.label,
         )
     return "uint16" if options.n_ids <= 1 << 16 else "uint32"
 
 
 def _check_dtype(options: ReadOptions, found: np.dtype[Any], where: str, source: Source) -> None:
-    """Raise LoadError where another type is given than the one that a file says."""
+    """Raise LoadError if the given type differs from the one in the file."""
     if options.dtype is None:
         return
     given = np.dtype(options.dtype)
@@ -215,13 +216,13 @@ def _check_dtype(options: ReadOptions, found: np.dtype[Any], where: str, source:
 
 
 def _mapped(source: Source, dtype: str, offset: int = 0) -> NDArray[Any]:
-    """The ids of a file, all after `offset`, in place."""
+    """Map the ids of a file, from `offset` on."""
     kind = np.dtype(dtype).newbyteorder("<")
     n_bytes = (source.n_bytes or 0) - offset
     if n_bytes % kind.itemsize:
         raise LoadError(
-            f"{n_bytes:,} bytes are no whole number of ids of {kind.itemsize} bytes: it was cut short, or "
-            "DTYPE is another one",
+            f"{n_bytes:,} bytes is not a multiple of the size of an id, {kind.itemsize}: it was cut short, "
+            "or DTYPE is wrong",
             source=source.label,
         )
     if not n_bytes:
@@ -246,9 +247,9 @@ def _of_numpy(source: Source) -> NDArray[Any]:
 
 
 def _between(tokens: NDArray[Any], separator: int, source: Source, errors: ErrorLog) -> Iterator[_Bounds]:
-    """Documents with an id between them; what is empty before the first and after the last is none.
+    """Yield documents with an id between them; ids at the beginning and the end make no empty documents.
 
-    So the id may stand before each document, as in llm.c's files, or after each, as in nanoGPT's.
+    So the id may be before each document, as in files of llm.c, or after each, as in those of nanoGPT.
     """
     start = 0
     for chunk in range(0, len(tokens), CHUNK_TOKENS):
@@ -260,7 +261,7 @@ def _between(tokens: NDArray[Any], separator: int, source: Source, errors: Error
         yield _Bounds(starts[is_empty_first:], found[is_empty_first:])
         start = int(found[-1]) + 1
     if start == 0 and len(tokens):
-        errors.remark(f"{source.label} has no id {separator}, the SEPARATOR: all of it is one document")
+        errors.remark(f"{source.label} does not contain {separator}, the SEPARATOR: it is one document")
     if start < len(tokens):
         yield _Bounds(np.array([start]), np.array([len(tokens)]))
 
@@ -268,7 +269,7 @@ def _between(tokens: NDArray[Any], separator: int, source: Source, errors: Error
 def _listed(
     tokens: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int64], separator: int | None
 ) -> Iterator[tuple[slice, _Bounds]]:
-    """Documents with known bounds, in chunks, without the separator that ends them."""
+    """Yield documents with known bounds, in chunks, without their final separator."""
     for first in range(0, len(starts), CHUNK_DOCUMENTS):
         part = slice(first, first + CHUNK_DOCUMENTS)
         low, high = starts[part], stops[part]
@@ -304,9 +305,9 @@ def _megatron(
     head = _bytes_of(path, 0, _MEGATRON_HEADER)
     version, code = int.from_bytes(head[9:17], "little"), head[17] if len(head) > 17 else 0
     if len(head) < _MEGATRON_HEADER or not head.startswith(_MEGATRON) or version != 1:
-        raise LoadError("is no index of Megatron's, or was cut short", source=path)
+        raise LoadError("is not an index of Megatron, or was cut short", source=path)
     if code not in _MEGATRON_TYPES:
-        raise LoadError(f"its ids are of type {code}, which is none of integers", source=path)
+        raise LoadError(f"ids must be integers, not values of type {code}", source=path)
     n_sequences, n_documents = (int.from_bytes(head[k : k + 8], "little") for k in (18, 26))
     wanted = _MEGATRON_HEADER + 12 * n_sequences + 8 * n_documents
     if os.path.getsize(path) < wanted:
@@ -331,7 +332,7 @@ def _datatrove(
     path = f"{source.path}.index"
     content = _bytes_of(path, 0, -1)
     if len(content) % 8:
-        raise LoadError("is no list of 64-bit numbers: it was cut short", source=path)
+        raise LoadError("is not a list of 64-bit numbers: it was cut short", source=path)
     stops = np.frombuffer(content, "<u8").astype(np.int64)
     n_tokens = int(stops[-1]) if len(stops) else 0
     n_bytes = source.n_bytes or 0
@@ -360,7 +361,7 @@ def _dolma(
     content = b"".join(read_chunks(Source(path, path, "text"), options.limits, Meter()))
     if not content:
         return
-    # Of the first row, not its first line: a name in quotes may have commas and line ends.
+    # Of the first row, not its first line: quoted names may have commas and line ends.
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "replace", newline="")
     try:
         n_columns = max(1, len(next(csv.reader(text))))
@@ -374,7 +375,7 @@ def _dolma(
         table = pyarrow_csv.read_csv(
             pyarrow.BufferReader(content),
             read_options=pyarrow_csv.ReadOptions(column_names=names),
-            # Only where it must be: it keeps the parser from working on several blocks at once.
+            # Only if necessary: it keeps the parser from working on several blocks at once.
             parse_options=pyarrow_csv.ParseOptions(newlines_in_values=b'"' in content),
             convert_options=pyarrow_csv.ConvertOptions(
                 column_types={

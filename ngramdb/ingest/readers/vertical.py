@@ -38,7 +38,7 @@ _TAG = re.compile(_NAME + r"""(?P<attributes>(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?
 _BROKEN_TAG = re.compile(_NAME + r"(?P<attributes>(?:\s[^<>]*)?)(?P<empty>/?)>\s*")
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _GLUE = "g"
-# Structures that hold documents, and are none.
+# Structures around documents.
 _AROUND = frozenset(("corpus", "collection"))
 # Tags whose attributes are looked at together.
 _SOME_TAGS = 4096
@@ -129,7 +129,7 @@ def _attributes(tag: re.Match[str]) -> dict[str, str]:
 
 
 class _Reader:
-    """The document at hand, and the line that opened it. After an error the rest of it is passed over."""
+    """The document at hand, and the line that opened it. After an error the rest of it is skipped."""
 
     def __init__(self, source: Source, options: ReadOptions, types: dict[str, str]) -> None:
         self._source = source
@@ -169,7 +169,7 @@ class _Reader:
         return None
 
     def _take_empty(self, tag: re.Match[str], number: int) -> Document | None:
-        """A document without words, if its structure is that of documents."""
+        """Take a document without words, if its structure is that of documents."""
         if self._structure is None:
             self._early.setdefault(tag["name"], number)
         if tag["name"] != self._structure:
@@ -181,16 +181,16 @@ class _Reader:
     def _check_attributes(self, tag: re.Match[str], number: int) -> None:
         left = _ATTRIBUTE.sub("", tag["attributes"].removesuffix("/")).strip()
         if left:
-            raise self._error(f'{left[:40]!r} is no attribute; these are written as name="value"', number)
+            raise self._error(f'{left[:40]!r} is not an attribute; write name="value"', number)
 
     def _document(self) -> Document:
         text = "".join(self._text).strip()
         return Document(text.encode(), None, dict(self._metadata), self._source.label, self._line)
 
     def end(self) -> None:
-        """Raise LoadError where a document has not ended."""
+        """Raise LoadError if a document has not ended."""
         if self._depth:
-            raise self._error(f"<{self._structure}> has no end: the file was cut short", self._line)
+            raise self._error(f"missing end of <{self._structure}>: the file was cut short", self._line)
 
     def _open(self, tag: re.Match[str], number: int) -> None:
         name = tag["name"]

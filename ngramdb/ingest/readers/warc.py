@@ -6,8 +6,8 @@ Other records, such as pages in HTML, are skipped. Pages are decoded according t
 headers.
 A text is in UTF-8 unless its type declares another charset.
 
-A record is a line with the version, lines of headers, an empty line, as many bytes as its Content-Length
-says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
+A record is a line with the version, lines of headers, an empty line, the number of bytes given by its
+Content-Length, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FIELDS = {
 class _Record:
     """A record: its number, its headers by their names in small letters, and its content.
 
-    The content is None where it is not wanted.
+    The content is None if it is not wanted.
     """
 
     number: int
@@ -125,11 +125,11 @@ class _Records:
             wanted = headers.get("warc-type") in ("conversion", "response", "resource")
             content = self._taken(n_bytes, min(n_bytes, self._most + MOST_OF_HEADERS) if wanted else 0)
             if self._taken(4, 4) != b"\r\n\r\n":
-                raise self._error("no two line ends stand after its content: its Content-Length is wrong")
+                raise self._error("two line ends are missing after its content: its Content-Length is wrong")
             yield _Record(self._number, headers, content if wanted else None)
 
     def _head(self) -> bytes | None:
-        """The lines before the content, None at the end of the file."""
+        """Read the lines before the content; None at the end of the file."""
         while (stop := self._rest.find(b"\r\n\r\n")) < 0 and len(self._rest) < MOST_OF_HEADERS:
             if not self._more():
                 if self._number and not self._rest.strip():
@@ -143,7 +143,7 @@ class _Records:
             self._number += 1
             begins = bytes(self._rest[:20])
             cut = " or was cut short" if self._number > 1 or begins.startswith(_VERSION) else ""
-            raise self._error(f"is no record of WARC{cut}: it begins with {begins!r}")
+            raise self._error(f"is not a WARC record{cut}: it begins with {begins!r}")
         head = bytes(self._rest[:stop])
         del self._rest[: stop + 4]
         return head
@@ -156,11 +156,11 @@ class _Records:
     def _length(self, headers: dict[str, str]) -> int:
         length = headers.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
-            raise self._error(f"its Content-Length is {length!r}, which is no number")
+            raise self._error(f"its Content-Length is {length!r}, not a number")
         return int(length)
 
     def _taken(self, n_bytes: int, n_kept: int) -> bytes:
-        """The next bytes, of which the first are kept."""
+        """Read the next bytes, and return the first of them."""
         kept = bytearray()
         left = n_bytes
         while left:
@@ -298,7 +298,7 @@ def _is_plain(content_type: str) -> bool:
 
 
 def _fault(text: bytes, options: ReadOptions) -> str | None:
-    """What is wrong with a text, None for nothing."""
+    """Describe what is wrong with a text; None if it is valid."""
     if len(text) > options.limits.document_bytes:
         return f"longer than {options.limits.most}"
     try:

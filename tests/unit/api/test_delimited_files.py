@@ -83,7 +83,7 @@ def test_an_empty_field_is_no_text_and_quotes_are_an_empty_one(db, tmp_path, nam
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     corpus = db.create_corpus("c")
     version = db.version
-    message = f"{name}, row 2: the text in column 'text' is no value, for the field is empty; an empty text"
+    message = f"{name}, row 2: the text in column 'text' is missing: the field is empty; an empty text"
     with pytest.raises(LoadError, match=re.escape(message)):
         corpus.load(path)
     assert db.version == version
@@ -135,9 +135,7 @@ def test_nan_among_numbers_is_no_value_and_among_texts_a_text(db, tmp_path):
         (None, None, "Ann", None),
         (None, 2.0, "NaN", "nan"),
     ]
-    assert report.notes == tuple(
-        f"NaN in the field {name} is no value: it is NULL there" for name in ("year", "x")
-    )
+    assert report.notes == tuple(f"NaN in the field {name} was read as NULL" for name in ("year", "x"))
 
 
 def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
@@ -246,7 +244,7 @@ def test_a_row_without_fields_whose_bytes_are_no_text_is_named(db, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("text,year\na,1\ncut in é".encode()[:-1])
     corpus = db.create_corpus("c")
-    message = r"a\.csv, row 2: the row has 1 field, and there are 2 columns; it has bytes that are no UTF-8"
+    message = r"a\.csv, row 2: the row has 1 field, and there are 2 columns; it has bytes that are not UTF-8"
     with pytest.raises(LoadError, match=message):
         corpus.load(path)
     assert corpus.n_documents == 0

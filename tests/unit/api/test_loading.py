@@ -163,7 +163,7 @@ def test_a_separator_that_no_line_is_gives_a_note(db, tmp_path):
     corpus = db.create_corpus("c")
     report = corpus.load(path, separator="--")
     assert report.documents == 1
-    assert report.notes == (f"no line of {path} is the SEPARATOR '--': all of it is one document",)
+    assert report.notes == (f"no line of {path} is the SEPARATOR '--': it is one document",)
     assert corpus.load(path, separator="---").notes == ()
     # Some of many files may well be one document each.
     assert corpus.load(tmp_path, separator="--").notes == ()

@@ -269,7 +269,7 @@ def test_a_note_on_nan_is_only_where_one_is() -> None:
     assert [made.document(i).metadata["v"] for i in range(6)] == [3, 0.5, True, "q", [1, 2], [1]]
     for value in (np.float64("nan"), [np.float32("nan")], np.array([1, np.nan]), np.datetime64("NaT")):
         (note,) = made.append([{"text": "a", "v": value}]).notes
-        assert note.startswith("NaN in the field v is no value")
+        assert note.startswith("NaN in the field v was read as NULL")
 
 
 @pytest.mark.parametrize("unit", ["D", "us", "ns"])

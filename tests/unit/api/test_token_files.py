@@ -222,12 +222,12 @@ def test_an_id_between_documents_may_stand_before_or_after_each(
     corpus = db.create_corpus("c", tokenizer="tokens")
     report = corpus.load(tmp_path / "a.bin", separator="9", dtype="uint16")
     assert ids_of(corpus) == documents
-    note = f"{tmp_path / 'a.bin'} has no id 9, the SEPARATOR: all of it is one document"
+    note = f"{tmp_path / 'a.bin'} does not contain 9, the SEPARATOR: it is one document"
     assert report.notes == (() if 9 in tokens else (note,))
 
 
 def test_a_separator_that_is_no_id_of_the_file_is_refused(db, tmp_path):
     path, _ = nanogpt(tmp_path, "uint16")
     corpus = db.create_corpus("c", tokenizer="tokens")
-    with pytest.raises(LoadError, match=r"its ids are uint16, and SEPARATOR 65536 is none of these"):
+    with pytest.raises(LoadError, match=r"its ids are uint16, too narrow for SEPARATOR 65536"):
         corpus.load(path, dtype="uint16", separator="65536")

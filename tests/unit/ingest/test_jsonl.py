@@ -150,8 +150,8 @@ def test_what_is_no_list_of_token_ids_is_refused(ids, message):
         (b'{"text": 3}', "field 'text' holds the number 3, not a string"),
         (b'{"text": ["a", "b"]}', "field 'text' holds an array of 2 items, not a string"),
         (b'{"text": {"a": 1}}', "field 'text' holds an object, not a string"),
-        (b'{"text": "a", "x": NaN}', "NaN is no JSON value"),
-        (b'{"text": "a", "x": [-Infinity]}', "-Infinity is no JSON value"),
+        (b'{"text": "a", "x": NaN}', "NaN is not a JSON value"),
+        (b'{"text": "a", "x": [-Infinity]}', "-Infinity is not a JSON value"),
         (b'{"text": "a", "x": 1e999}', "the number 1e999 is beyond the range of a 64-bit float"),
         (b'{"text": "ab\\ud800"}', "field 'text' has an unpaired surrogate \\ud800 at character 2"),
         (b'{"text": "a", "x": {"y": ["\\uDFFFz"]}}', "'x' has an unpaired surrogate \\udfff at character 0"),
@@ -210,8 +210,8 @@ def _written(tmp_path, data, name="docs.jsonl"):
         ('{"text": "é'.encode()[:-1], "line 1: the file ends in the middle of this line: invalid UTF-8"),
         # Old Macintosh line ends, or two objects on a line: no more text could mend that.
         (b'{"text": "a"}\r{"text": "b"}\r', "line 1: malformed JSON at column 15: extra data"),
-        (b"[\n", "line 1: the JSON value goes on over several lines"),
-        (b'{\n  "text": "a"\n}', "line 1: the JSON value goes on over several lines"),
+        (b"[\n", "line 1: the JSON value continues on the next line"),
+        (b'{\n  "text": "a"\n}', "line 1: the JSON value continues on the next line"),
         ('{"text": "a"}\n'.encode("utf-16"), "line 1: is encoded in UTF-16"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_name_that_is_no_utf8_can_be_stored(tmp_path):
         ("no/where/x.txt", "nor is there a folder"),
         ("*.csv", "the glob matches no file"),
         ("su?", "matches only folders"),
-        ("empty", "the folder has no files"),
+        ("empty", "the folder is empty"),
         ("dangling", "link that leads nowhere"),
     ],
 )

@@ -65,7 +65,7 @@ def test_structures_are_documents_and_their_attributes_metadata(tmp_path):
 
 BAD = {
     "outside": ("word\tX\n<text>\na\n</text>\n", 1, "the word 'word' is in no structure"),
-    "no end": ("<text>\na\n</text>\n<text>\nb\n", 4, "<text> has no end: the file was cut short"),
+    "no end": ("<text>\na\n</text>\n<text>\nb\n", 4, "missing end of <text>: the file was cut short"),
     "bytes": (b"<text>\na\n\xff\n</text>\n<text>\na\n</text>\n", 3, "invalid UTF-8"),
 }
 
@@ -97,7 +97,7 @@ def test_a_document_that_is_too_long_is_refused_or_skipped(tmp_path):
 @pytest.mark.parametrize("tag", ["<text a=b>", '<text a="1" b>', "<text a='1\">", '<text a="1"" b="2">'])
 def test_attributes_that_are_not_in_quotes_are_errors_and_none_is_left_out(tmp_path, tag):
     text = f'<text id="0">\nx\n</text>\n{tag}\ny\n</text>\n<text id="2">\nz\n</text>\n'
-    with pytest.raises(LoadError, match=r"line 4: .* is no attribute; these are written as name=\"value\""):
+    with pytest.raises(LoadError, match=r"line 4: .* is not an attribute; write name=\"value\""):
         documents(tmp_path, text)
     found, errors = documents(tmp_path, text, on_error="skip")
     assert [(one[0], one[1]) for one in found] == [("x", {"id": 0}), ("z", {"id": 2})]
