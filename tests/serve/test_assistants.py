@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -180,27 +181,100 @@ def test_the_command_answers_over_standard_input_and_output(database: Path) -> N
     asyncio.run(_session(mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=arguments))))
 
 
-def test_invalid_lines_are_answered_and_the_next_request_too(database: Path) -> None:
-    call = {
-        "jsonrpc": "2.0",
-        "method": "tools/call",
-        "params": {"name": "count", "arguments": {"q": "\ud800"}},
-    }
-    lines = [
-        (b"no JSON", None, -32700),
-        (b'["' * 3000, None, -32700),
-        (b"\xff", None, -32700),
-        (b"[1, 2]", None, -32600),
-        (b'{"jsonrpc": "2.0", "id": "a"}', "a", -32600),
-        (json.dumps({**call, "id": 7}).encode(), 7, -32700),
-        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping"}', 8, None),
-    ]
+CALL: dict[str, Any] = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "list_corpora"}}
+
+
+def nested(depth: int) -> bytes:
+    return b'{"jsonrpc": "2.0", "id": 9, "method": "ping", "params": {"x": %s%s}}' % (
+        b"[" * depth,
+        b"]" * depth,
+    )
+
+
+LINES = [
+    (b"no JSON", None, -32700, "invalid JSON"),
+    (b'["' * 3000, None, -32700, "invalid JSON"),
+    (b"\xff", None, -32700, "invalid JSON"),
+    (nested(500), 9, -32700, "recursion limit exceeded"),
+    (nested(5000), 9, -32700, "recursion limit exceeded"),
+    (b'{"id": "a", "method": "ping", }', "a", -32700, "trailing comma"),
+    (b"[1, 2]", None, -32600, "not a JSON object"),
+    (b'{"jsonrpc": "2.0", "id": "a"}', "a", -32600, "its method is not a string"),
+    (b'{"jsonrpc": "1.0", "id": 7, "method": "ping"}', 7, -32600, 'its jsonrpc is not "2.0"'),
+    (json.dumps({**CALL, "id": 9, "params": []}).encode(), 9, -32600, "its params are not an object"),
+    (
+        json.dumps({**CALL, "params": {"name": "\ud800"}, "id": 7}).encode(),
+        7,
+        -32700,
+        "invalid JSON: unexpected end of hex escape",
+    ),
+    *(
+        (json.dumps({**CALL, "id": invalid}).encode(), None, -32600, "its id is not an integer or a string")
+        for invalid in (1.5, 1.0, None, True, [1], {"a": 1}, float("nan"))
+    ),
+]
+
+
+def test_every_line_but_notifications_is_answered(database: Path) -> None:
     command = [sys.executable, "-m", "ngramdb", "mcp", str(database)]
-    answers = []
+    ping = b'{"jsonrpc": "2.0", "id": "ping", "method": "ping"}\n'
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None and server.stdout is not None
-        for line, _, _ in lines:
-            server.stdin.write(line + b"\n")
+        server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/unknown"}\n')
+        for line, known, code, says in LINES:
+            server.stdin.write(line + b"\n" + ping)
             server.stdin.flush()
-            answers.append(json.loads(server.stdout.readline()))
-    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [line[1:] for line in lines]
+            answer = json.loads(server.stdout.readline())
+            assert (answer["id"], answer["error"]["code"]) == (known, code), line
+            assert says in answer["error"]["message"]
+            assert json.loads(server.stdout.readline())["id"] == "ping"
+
+
+def test_ctrl_c_ends_the_command_while_it_waits_for_a_line(database: Path) -> None:
+    command = [sys.executable, "-m", "ngramdb", "mcp", str(database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": "ping", "method": "ping"}\n')
+        server.stdin.flush()
+        assert server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=60) == 130
+
+
+def test_no_parameter_is_required_that_another_one_replaces() -> None:
+    for tool in tools.TOOLS.values():
+        schema = tool.schema()
+        assert "ids" not in schema["properties"] or "q" not in schema.get("required", ()), tool.name
+
+
+@pytest.mark.parametrize("name", ["trace_text", "score_text"])
+def test_ids_take_the_place_of_a_text(ask: Ask, name: str) -> None:
+    text, ids = ask(name, q="time flies"), ask(name, ids="[0, 1]")
+    assert text["rows"] == ids["rows"]
+    assert "by q (text) or ids" in refused(ask, name)
+
+
+@pytest.mark.parametrize("text", ["flies " * 5000, '"' * 3 + "flies " * 5000])
+@pytest.mark.parametrize("name", ["trace_text", "score_text", "query", "count"])
+def test_an_answer_does_not_repeat_a_long_text(ask: Ask, name: str, text: str) -> None:
+    statement = f'COUNT "{text}" FORM sayings'
+    values = {"query": {"statement": statement}, "count": {"pattern": statement}}.get(name, {"q": text})
+    try:
+        said = json.dumps({**ask(name, **values), "rows": [], "tokens": []})
+    except Problem as problem:
+        said = tools.explained(problem)
+    assert len(said) < 2 * tools.MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("list_corpora", {"limit": 2**80}),
+        ("count", {"q": "flies", "version": 2**63}),
+        ("read_document", {"doc_id": str(10**30)}),
+        ("find_documents", {"sample": 3, "seed": 2**100}),
+        ("count", {"ids": "9" * 5000}),
+    ],
+)
+def test_the_greatest_integer_is_named(ask: Ask, name: str, values: dict[str, Any]) -> None:
+    assert "is a whole number of at most 9223372036854775807, not" in refused(ask, name, **values)

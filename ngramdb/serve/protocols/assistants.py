@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import re
 import sys
 from functools import partial
 from typing import Any
@@ -77,32 +80,66 @@ def _text(said: str) -> types.TextContent:
     return types.TextContent(type="text", text=said)
 
 
-async def _pass_on(received: Any, forward: Any, sent: Any) -> None:
+#: The id near the beginning of a line that cannot be parsed.
+_ID = re.compile(
+    r'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\]*")\s*[,}]'
+)
+
+
+async def _pass_on(lines: io.TextIOBase, forward: Any, sent: Any) -> None:
     """Forward valid messages; answer every other line with an error, which the library only logs."""
     async with forward:
-        async for message in received:
-            if isinstance(message, Exception):
-                await sent.send(SessionMessage(_refusal(message)))
+        while line := await anyio.to_thread.run_sync(lines.readline, abandon_on_cancel=True):
+            message = message_of(line)
+            if isinstance(message, types.JSONRPCError):
+                await sent.send(SessionMessage(message))
             else:
-                await forward.send(message)
+                await forward.send(SessionMessage(message))
 
 
-def _refusal(error: Exception) -> types.JSONRPCError:
-    """Return the answer to an invalid line, with the id of its request if that can be read."""
-    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+def message_of(line: str) -> types.JSONRPCMessage:
+    """Return the message in a line of input; for an invalid line, the error that is its answer."""
     try:
-        # Python's parser accepts half a surrogate pair, which is not valid Unicode.
-        read = json.loads(line) if isinstance(line, str) else line
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        return _refusal(line, problem["msg"] if problem["type"] == "json_invalid" else None)
+    # The library takes a request with an invalid id for a notification.
+    if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(line):
+        return _refusal(line, None)
+    return message
+
+
+def _refusal(line: str, invalid_json: str | None) -> types.JSONRPCError:
+    """Return the answer to an invalid line, with the id of its request if that can be read."""
+    try:
+        read = json.loads(line)
     except (ValueError, RecursionError):
-        read = None
-    found = read.get("id") if isinstance(read, dict) else None
-    code, what = types.INVALID_REQUEST, "invalid message"
-    if isinstance(line, str):
-        code = types.PARSE_ERROR
-        what = "invalid JSON" if read is None else "invalid JSON: half a surrogate pair in a string"
+        known = _ID.match(line)
+        read = {} if known is None else {"id": json.loads(known[1])}
+    if invalid_json is not None:
+        code, what = types.PARSE_ERROR, invalid_json[:1].lower() + invalid_json[1:]
+    else:
+        code, what = types.INVALID_REQUEST, f"invalid message: {_wrong_in(read)}"
     data = types.ErrorData(code=code, message=f"{what}; expected one JSON-RPC 2.0 message per line")
-    known = found if isinstance(found, (int, str)) and not isinstance(found, bool) else None
-    return types.JSONRPCError(jsonrpc="2.0", id=known, error=data)
+    found = read.get("id") if isinstance(read, dict) else None
+    return types.JSONRPCError(jsonrpc="2.0", id=found if _is_id(found) else None, error=data)
+
+
+def _wrong_in(read: Any) -> str:
+    if not isinstance(read, dict):
+        return "not a JSON object"
+    if read.get("jsonrpc") != "2.0":
+        return 'its jsonrpc is not "2.0"'
+    if "id" in read and not _is_id(read["id"]):
+        return "its id is not an integer or a string"
+    if not isinstance(read.get("method"), str):
+        return "its method is not a string"
+    return "its params are not an object"
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
 def run(reader: Reader) -> None:
@@ -111,11 +148,14 @@ def run(reader: Reader) -> None:
     async def serve() -> None:
         server = server_of(reader)
         forward, passed_on = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        async with stdio_server() as (received, sent), anyio.create_task_group() as group:
-            group.start_soon(_pass_on, received, forward, sent)
+        # The library reads an empty input: of an invalid line it passes on less than its answer needs.
+        lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+        nothing = anyio.wrap_file(io.StringIO())
+        async with stdio_server(nothing) as (_, sent), anyio.create_task_group() as group:
+            group.start_soon(_pass_on, lines, forward, sent)
             await server.run(passed_on, sent, server.create_initialization_options())
 
     try:
         anyio.run(serve)
     except KeyboardInterrupt:
-        sys.exit(130)
+        os._exit(130)  # `sys.exit` would wait for the thread that reads standard input
