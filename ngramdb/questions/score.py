@@ -90,7 +90,6 @@ DEFINITION = Definition(
         "score_text",
         "How likely a text is under a language model of the corpus, token by token. Models: "
         f"{', '.join(MODELS)}.",
-        ("q",),
     ),
     help=Help(
         "SCORE ngram [USING model] [WHERE condition] [SENTENCE | DOCUMENT] [FROM source]",

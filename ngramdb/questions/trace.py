@@ -83,7 +83,6 @@ DEFINITION = Definition(
         "what a model may have seen): the longest spans, how often each occurs, and documents that have "
         "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
         "beginning.",
-        ("q",),
     ),
     help=Help(
         "TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]",

@@ -71,11 +71,14 @@ def _lengths(one: Parameter, value: Any) -> str:
 
 
 def _integer(one: Parameter, value: Any) -> int:
-    if isinstance(value, str) and len(value) < 20 and value.isascii() and value.isdigit():
-        value = int(value)
-    if type(value) is not int or not one.least <= value <= MAX_INTEGER:
-        raise _wrong(one, f"a whole number of at least {one.least}", value)
-    return value
+    found = value
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        found = int(value) if len(value) < 20 else MAX_INTEGER + 1
+    if type(found) is not int or found < one.least:
+        raise _wrong(one, f"a whole number of at least {one.least}", found)
+    if found > MAX_INTEGER:
+        raise _wrong(one, f"a whole number of at most {MAX_INTEGER}", value)
+    return found
 
 
 def _number(one: Parameter, value: Any) -> float:

@@ -19,7 +19,7 @@ from ngramdb.serve.database_pool import Named
 from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
-from ngramdb.serve.request_parameters import given
+from ngramdb.serve.request_parameters import given, shortened
 from ngramdb.serve.responses import Page, as_json
 
 #: Limits for assistants: rows by default and at most; characters of texts.
@@ -199,7 +199,7 @@ def _called(reader: Reader, tool: Tool, values: Mapping[str, Any], work: Interru
 
 
 def _shortened(page: Page, cut: bool) -> dict[str, Any]:
-    """Return the answer, with texts cut that are too long to read in a table."""
+    """Return the answer, with its statement and long texts cut to what fits in a table."""
     n_cut = 0
 
     def short(value: Any) -> Any:
@@ -211,6 +211,8 @@ def _shortened(page: Page, cut: bool) -> dict[str, Any]:
 
     if cut:
         page = replace(page, rows=[tuple(map(short, row)) for row in page.rows])
+    if len(page.facts.get("statement", "")) > MOST_CHARACTERS:
+        page = replace(page, facts={**page.facts, "statement": _around(page.facts["statement"], 0)})
     if n_cut:
         page = replace(page, notes=(*page.notes, f"{n_cut} texts cut after {MOST_CHARACTERS} characters"))
     answer: dict[str, Any] = json.loads(as_json(page))
@@ -224,5 +226,13 @@ def explained(problem: Problem) -> str:
     text = str(said["error"])
     statement, start, stop = said.get("statement"), said.get("start"), said.get("stop")
     if isinstance(statement, str) and isinstance(start, int):
-        text += f"\nin: {statement}\nat: {statement[start : stop or start + 1]!r}"
+        found = shortened(repr(statement[start : stop or start + 1]))
+        text += f"\nin: {_around(statement, start)}\nat: {found}"
     return text
+
+
+def _around(statement: str, place: int) -> str:
+    """Return as much of a statement as is worth reading, with the character at `place`."""
+    start = max(0, place - MOST_CHARACTERS // 2)
+    part = statement[start : start + MOST_CHARACTERS]
+    return "…" * (start > 0) + part + "…" * (start + len(part) < len(statement))
