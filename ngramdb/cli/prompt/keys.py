@@ -16,6 +16,7 @@ from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.language.scanner import is_complete
@@ -62,6 +63,10 @@ def bindings() -> KeyBindings:
     @bound.add("enter", filter=at_prompt & ~chosen & finished)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
+
+    @bound.add(Keys.Vt100MouseEvent)
+    def _(event: KeyPressEvent) -> None:
+        """Drop it: the mouse is unused, and the colours of pasted text, as ESC [31m, are taken for events."""
 
     return bound
 

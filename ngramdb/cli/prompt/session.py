@@ -103,6 +103,7 @@ class Repl:
         if self._configured:
             self._configure()
         self._session.app.after_render += self._warm_once
+        has_failed = False
         while not self.shell.finished:
             typed_next, self._typed_next = self._typed_next, ""
             try:
@@ -111,6 +112,13 @@ class Repl:
                 continue
             except EOFError:  # Ctrl-D
                 break
+            except Exception as error:  # of a key, or of the terminal: then it fails again
+                if has_failed:
+                    raise
+                has_failed = True
+                self._show_error(error)
+                continue
+            has_failed = False
             self.execute(text)
         return OK
 

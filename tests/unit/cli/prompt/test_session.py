@@ -328,3 +328,55 @@ def test_a_statement_stopped_by_its_timeout_keeps_the_session(
     monkeypatch.setattr(shell, "statement", late)
     session(shell, 'COUNT "the";' + ENTER + CTRL_D)
     assert "stopped by its timeout after 2 s, 25% done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        *("\x1b[31m", "\x1b[0m", "\x1b[0;1;31m", "\x1b[<35;1m", "\x1b[<0;1;1M", "\x1b[M!!!", "\x1b[?25l"),
+        *("\x1b]0;title\x07", "\x1b[12;4R", f"\x1b[{'9' * 30};1R", "\x1b[1;2;3;4~"),
+    ],
+)
+def test_an_escape_sequence_in_pasted_text_does_not_end_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], sequence: str
+) -> None:
+    asked = [f'COUNT {sequence}"dog";', ".mode jsonl", 'COUNT "the";']
+    session(shell, 'COUNT "cat";' + ENTER + "".join(line + ENTER for line in asked) + CTRL_D)
+    assert '{"count": 2}\n' in capsys.readouterr().out
+
+
+def test_the_colours_of_pasted_text_are_dropped(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, ".mode jsonl" + ENTER + 'COUNT \x1b[31m"dog"\x1b[0m;' + ENTER + CTRL_D)
+    assert capsys.readouterr().out.endswith('{"count": 1}\n')
+
+
+def test_a_key_that_fails_does_not_end_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = Repl._show_error
+
+    def shown(self: Repl, error: Exception) -> None:
+        show(self, error)
+        self._session.app.input.send_text('COUNT "the";' + ENTER + CTRL_D)  # type: ignore[attr-defined]
+
+    def failing(text: str) -> bool:
+        if "cat" in text:
+            raise ValueError("broken")
+        return is_finished(text)
+
+    monkeypatch.setattr(Repl, "_show_error", shown)
+    monkeypatch.setattr("ngramdb.cli.prompt.keys.is_finished", failing)
+    session(shell, ".mode jsonl" + ENTER + 'COUNT "cat";' + ENTER)
+    written = capsys.readouterr().out
+    assert "internal error: ValueError: broken" in written and written.endswith('{"count": 2}\n')
+
+
+def test_a_terminal_that_always_fails_ends_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*arguments: Any, **options: Any) -> str:
+        raise OSError("no terminal")
+
+    monkeypatch.setattr("prompt_toolkit.PromptSession.prompt", failing)
+    with pytest.raises(OSError, match="no terminal"):
+        session(shell, "")
