@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.subwords import write_tokenizer
+from support.subwords import word_level, write_tokenizer
 
 import ngramdb
 
@@ -74,7 +74,7 @@ def song() -> str:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with three corpora: one of the first's documents is removed, the last has sub-words."""
+    """A database with corpora of words, sub-words and whole words; a document of the first was removed."""
     path = tmp_path_factory.mktemp("served") / "texts.ngdb"
     with ngramdb.connect(path) as connection:
         reports = connection.create_corpus("reports")
@@ -88,6 +88,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pieces.append(
             [{"text": "fox and the fox", "date": "2019-03-01"}, {"text": "the foxes", "date": "2020-05-06"}]
         )
+        whole = word_level(path.parent / "words.json", ["fox", "The", "the", "foxes", "and"])
+        connection.create_corpus("whole", tokenizer=whole).append([{"text": "The fox and the foxes"}])
     return path
 
 

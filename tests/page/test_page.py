@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -628,11 +630,51 @@ def test_parameters_of_answers_are_those_of_the_page(visitor: Any, database: Pat
     assert "The answer as JSON" not in visitor.text()
 
 
+SEARCHES = (
+    {"q": "fox"},
+    {"q": " fox"},
+    {"q": '"the"'},
+    {"q": "the OR fox"},
+    {"q": "[1]"},
+    {"ids": "[1]"},
+    {"ids": "1,2"},
+    {"q": "THE", "ignore_case": "1"},
+    {"q": "he", "match_text": "true"},
+    {"pattern": '"The" OR "fox"', "ignore_case": "no"},
+    {"q": "the", "where": "length > 4"},
+)
+
+
+@pytest.mark.parametrize("corpus", ["reports", "pieces", "whole"])
+def test_the_page_and_the_data_at_an_address_have_the_same_numbers(
+    visitor: Any, address: str, corpus: str
+) -> None:
+    for search in SEARCHES:
+        asked = f"{urlencode(search)}"
+        with urlopen(f"{address}{corpus}/count.json?{asked}") as response:
+            ((count,),) = (row.values() for row in json.load(response)["rows"])
+        for question in ("count", "concordance"):
+            page = visitor.open(f"{corpus}/{question}?{asked}")
+            assert (search, page.inner_text(".total strong")) == (search, f"{count:,}")
+            assert "The answer as JSON" not in visitor.text()
+
+
+def test_whole_words_are_searched_by_default_if_tokens_are_words(visitor: Any) -> None:
+    page = visitor.open(link(corpus="whole", q="fox"))
+    assert page.inner_text(".total strong") == "1"
+    assert not page.is_checked("text=as text")
+
+
 @pytest.mark.parametrize(
     "path, message",
     [
         ("collocates?q=climate", "The page does not support “collocates”."),
         ("keywords?where=year<2010&against=rest", "“keywords”. The page does not use against."),
+        ("trace?ids=[1]", "The page does not use ids."),
+        ("trace?q=climate&where=year=2001", "The page does not use where."),
+        ("documents?q=climate&order=year", "The page does not use order."),
+        ("frequency?q=climate&by=year&order=count", "The page does not use order."),
+        ("next?q=climate&model=kneser_ney", "The page does not use model."),
         ("concordance?q=climate&returning=year", "The page does not use returning."),
         ("@before/documents?q=climate", "The page shows the newest version instead of @before."),
         ("frequency?q=climate&by=length", "cannot count by length here; these are counts by year."),

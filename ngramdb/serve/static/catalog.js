@@ -14,16 +14,17 @@ export async function corpora(signal) {
   return Promise.all(all.map(async (one) => ({ ...one, own: await own(one) })));
 }
 
-// The answer of DESCRIBE for a corpus: {properties: Map, fields: [{path, type}], kind}.
+// The answer of DESCRIBE for a corpus: {properties: Map, fields: [{path, type}], kind, pieces}; `pieces` is true if
+// tokens are pieces of words.
 export async function describe(corpus, signal) {
   const said = await api.describe(corpus, signal);
   const properties = new Map(said.rows.map(({ property, value }) => [property, value]));
   const fields = Object.entries(said.fields).map(([path, type]) => ({ path, type: String(type) }));
-  return { properties, fields, kind: String(said.tokenizer).split(/[ (]/)[0] };
+  return { properties, fields, kind: String(said.tokenizer).split(/[ (]/)[0], pieces: said.tokens_are === "pieces" };
 }
 
-// True if words are matched as text. This is the default for sub-words, which differ after a space.
-export const asText = (state, info) => (state.text ? state.text !== "0" : info.kind === "json");
+// True if words are matched as text. This is the default for pieces of words, which differ after a space.
+export const asText = (state, info) => (state.text ? state.text !== "0" : info.pieces);
 
 // The FROM clause; empty if the database has only one corpus.
 export function from(all, corpus, version = null) {

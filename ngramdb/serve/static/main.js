@@ -4,6 +4,7 @@ import { ROOT, useCorpus } from "./api.js";
 import { corpora, describe, from } from "./catalog.js";
 import { h, say } from "./dom.js";
 import { wrong } from "./panel.js";
+import { ngram } from "./sql.js";
 
 const VIEWS = {
   search: ["Search", () => import("./views/search.js")],
@@ -21,20 +22,39 @@ let shown = null;
 
 // ---- the address ------------------------------------------------------------------------------------------
 
-const state = () => ({ ...fromPath(), ...Object.fromEntries([...new URLSearchParams(location.search)].map(renamed)) });
+function state() {
+  const at = fromPath();
+  return { ...at, ...Object.fromEntries([...new URLSearchParams(location.search)].map((one) => renamed(one, at))) };
+}
 
-// Parameters of addresses of answers whose names differ in the page.
+// Parameters of addresses of answers whose names differ in the page. `q` is an n-gram there, whatever it looks like.
 const isOn = (flag) => /^(|1|true|yes|on)$/i.test(flag);
 const RENAMED = {
+  q: (value, at) => ["q", at.text ? ngram(value) : value],
+  ids: (value, at) => [at.text ? "q" : "ids", `[${value.replace(/^\s*\[|\]\s*$/g, "")}]`],
   pattern: (value) => ["q", value],
+  min_length: (value) => ["min", value],
   ignore_case: (value) => ["nocase", isOn(value) ? "1" : ""],
   match_text: (value) => ["text", isOn(value) ? "1" : "0"],
 };
-const renamed = ([name, value]) => RENAMED[name]?.(value) ?? [name, value];
+const renamed = ([name, value], at) => RENAMED[name]?.(value, at) ?? [name, value];
 const USED = new Set("as by corpus doc explain in kept min model nocase order page period position q rel seed text version view where window".split(" "));
 
+// Parameters that the page uses with these values, or in these views, only.
+const SHOWN = {
+  order: (value) => /^(left|right|sample)$/.test(value),
+  model: (value) => /^(INFGRAM|KNESER_NEY)( ORDER 5)?$/.test(value),
+  where: (_, at) => at.view !== "trace",
+};
+
 // The page is also shown in browsers at addresses of answers: `/corpus/@17/concordance?q=…` becomes a search.
-const OF_ANSWERS = { count: {}, versions: { view: "corpus" }, removals: { view: "corpus" }, concordance: { as: "lines" }, frequency: { as: "frequency" }, next: { as: "next" }, before: { as: "next" }, documents: { as: "documents" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } };
+// Answers count tokens unless `match_text` is given, and so does the page there.
+const TOKENS = { text: "0" };
+const OF_ANSWERS = {
+  ...{ count: TOKENS, concordance: { as: "lines", ...TOKENS }, frequency: { as: "frequency", ...TOKENS } },
+  ...{ next: { as: "next", ...TOKENS }, before: { as: "next", ...TOKENS }, documents: { as: "documents", ...TOKENS } },
+  ...{ versions: { view: "corpus" }, removals: { view: "corpus" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } },
+};
 
 const segments = () => location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
 
@@ -42,11 +62,12 @@ const segments = () => location.pathname.slice(new URL(ROOT).pathname.length).sp
 function unshown() {
   const [first, ...rest] = segments();
   if (first === undefined) return null;
+  const at = fromPath();
   const question = rest.find((one) => !one.startsWith("@"));
   const kept = rest.find((one) => /^@(?!\d+$)/.test(one));
   const newest = kept ? `The page shows the newest version instead of ${kept}. ` : "";
   const without = question && !OF_ANSWERS[question] ? `The page does not support “${question}”. ` : "";
-  const names = [...new URLSearchParams(location.search)].map((one) => renamed(one)[0]).filter((name) => !USED.has(name));
+  const names = [...new URLSearchParams(location.search)].map((one) => renamed(one, at)).filter(([name, value]) => !USED.has(name) || !(SHOWN[name]?.(value, at) ?? true)).map(([name]) => name);
   if (!newest && !without && !names.length) return null;
   const ignored = names.length ? `The page does not use ${names.join(", ")}. ` : "";
   return h("p", { class: "note" }, newest, without, ignored, h("a", { href: `${location.pathname}.json${location.search}` }, "The answer as JSON"));

@@ -326,6 +326,7 @@ def test_what_there_is(client: Any) -> None:
     found = client.json("/sayings.json")
     assert (found["documents"], found["tokens"], found["tokenizer"]) == (4, 22, "words")
     assert found["fields"] == {"kind": "string", "year": "int64", "day": "string"}
+    assert (found["tokens_are"], client.json("/letters.json")["tokens_are"]) == ("words", "other")
     assert [row[0] for row in client.rows("/sayings/versions.json")] == [2, 3]
     assert client.rows("/sayings/removals.json") == []
 

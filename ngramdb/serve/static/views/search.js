@@ -43,7 +43,7 @@ export function understood(ctx, info) {
     found.expression = found.pattern;
     found.documents = found.pattern;
     // A sub-word token includes the space before a word, so most occurrences of the text begin with a space.
-    if (options.asText && info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
+    if (options.asText && info.pieces && info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
   } else if (typed.kind === "pattern") {
     found.pattern = modified(typed.pattern, options);
     found.expression = typed.whole === typed.pattern ? found.pattern : typed.whole;
