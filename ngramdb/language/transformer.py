@@ -285,8 +285,8 @@ class QuestionRules:
         return clause_of("BY", ast.Measure(name.value.lower(), parameter, span=name.span), children)
 
     def by_parts(self, children: list[Any]) -> Clause:
-        fields = fields_of(children)
-        return clause_of("BY", fields[0] if fields else None, children)
+        keys = [child for child in children if isinstance(child, ast.GroupKey)]
+        return clause_of("BY", keys[0] if keys else None, children)
 
     def min_length(self, children: list[Any]) -> Clause:
         return clause_of("MIN LENGTH", children[2].node, children)

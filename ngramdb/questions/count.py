@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ngramdb import bool_arguments
-from ngramdb.errors import ParseError
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
-    from ngramdb.language import ast, parser
+    from ngramdb.language import ast
     from ngramdb.planner import plan as plans
     from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ngramdb.questions.arguments.signatures import Ngram
 else:  # the first count of a process imports only what it needs
     ast = lazy_module("ngramdb.language.ast")
-    parser = lazy_module("ngramdb.language.parser")
     plans = lazy_module("ngramdb.planner.plan")
     count_plan = lazy_module("ngramdb.questions.count_plan")
     model_queries = lazy_module("ngramdb.questions.model_queries")
@@ -116,11 +114,11 @@ class Verbs(Asking):
         """
         with self._bound.work() as work:
             first, *others = to_ast.occurring_each(ngrams, match_text, ignore_case)
-            keys = _group_keys("order_by", order_by)
+            keys = to_ast.group_keys("order_by", order_by)
             tree = ast.Count(
                 first,
                 others=tuple(others),
-                group_by=_group_keys("group_by", group_by),
+                group_by=to_ast.group_keys("group_by", group_by),
                 per_million=per_million,
                 order_by=tuple(ast.OrderBy(key, descending) for key in keys),
                 top=to_ast.number(0, "top", top),
@@ -154,14 +152,3 @@ def bind(scope: Scope, node: ast.Count) -> plans.Plan:
     if isinstance(what, plans.OccurrencesOf) and isinstance(what.pattern, Gram):
         return count_plan.CountGram(corpus, what.pattern)
     return count_plan.CountOccurrences(corpus, what)
-
-
-def _group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.GroupKey, ...]:
-    """Parse names of fields, or other groups as in the language. Raises InvalidArgument."""
-    found: list[ast.GroupKey] = []
-    for name in to_ast.names(argument, given):
-        try:
-            found.extend(parser.parse_group_keys(name))
-        except ParseError:
-            found.append(to_ast.field(name))  # a name as DESCRIBE shows it, without backquotes
-    return tuple(found)

@@ -1,6 +1,7 @@
 """DISPERSION: how evenly occurrences are spread over the parts of a corpus.
 
-The parts are documents, or the sets of documents with the same value of a field; parts without tokens are
+The parts are documents, or the sets of documents with the same value of a field, or of what GROUP BY computes
+from one; parts without tokens are
 ignored. Part i has the share s_i of all tokens and v_i of all occurrences.
 
 - range: the number of parts with an occurrence.
@@ -23,13 +24,13 @@ import numpy as np
 
 from ngramdb import bool_arguments
 from ngramdb.conditions.disjunction import united
-from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.errors import BindError, InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.conditions import in_part
-from ngramdb.planner.binding.fields import DOC_ID, bound_field
+from ngramdb.planner.binding.fields import DOC_ID, bound_key
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing
 from ngramdb.planner.plan import (
@@ -95,7 +96,8 @@ class Verbs(Asking):
         ----------
         pattern : text, token ids, or a pattern; for several patterns use the statement DISPERSION
         where, params : condition on documents, and the values of its parameters
-        by : the field whose values are the parts of the corpus; None for documents
+        by : the field, or what GROUP BY takes ('YEAR(date)', 'year / 10 * 10'), whose values are the parts of
+            the corpus; None for documents
         match_text, ignore_case : MATCH TEXT and IGNORE CASE; if neither is given, the setting `match` applies
 
         Returns
@@ -112,9 +114,17 @@ class Verbs(Asking):
         if by is not None and not isinstance(by, str):
             raise InvalidArgument(f"by is the name of a field, not {by!r}")
         tree = ast.Dispersion(
-            to_ast.occurring(pattern, match_text, ignore_case), by=None if by is None else to_ast.field(by)
+            to_ast.occurring(pattern, match_text, ignore_case), by=None if by is None else _group_key(by)
         )
         return self._bound.ask(tree, where, params)
+
+
+def _group_key(by: str) -> ast.GroupKey:
+    """Return the key that a text names. Raises InvalidArgument if it names several."""
+    keys = to_ast.group_keys("by", by)
+    if len(keys) != 1:
+        raise InvalidArgument(f"by is one field, not {by!r}")
+    return keys[0]
 
 
 DEFINITION = Definition(
@@ -128,7 +138,7 @@ DEFINITION = Definition(
         "by": FieldName("the field whose values are the parts"),
     },
     help=Help(
-        "DISPERSION [OF] condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]",
+        "DISPERSION [OF] condition [WHERE condition] [BY DOCUMENTS | group] [FROM source]",
         ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
     ),
 )
@@ -143,12 +153,15 @@ def bind(scope: Scope, node: ast.Dispersion) -> Plan:
     return Spread(corpus, in_part(scope, "DISPERSION", node.what, node.where, corpus), key)
 
 
-def _parts_by(scope: Scope, node: ast.Field, corpus: Corpus) -> FieldKey:
-    """Return the field whose values are the parts; the error for an unknown one lists the measures."""
+def _parts_by(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> FieldKey:
+    """Return the key whose values are the parts; the error for an unknown field lists the measures."""
+    if isinstance(node, (ast.Unnested, ast.Beside)):
+        what = "the parts are sets of documents: BY takes DOCUMENTS, a field, YEAR(date) or year / 10 * 10"
+        scope.fail(PlanError, what, node)
     try:
-        return bound_field(scope, node, corpus)[0]
+        return bound_key(scope, node, corpus)
     except BindError as error:
-        if error.nearest is not None and node.keys[0] not in COLUMNS:
+        if not isinstance(node, ast.Field) or (error.nearest is not None and node.keys[0] not in COLUMNS):
             raise
         measures = listing(COLUMNS[3:])
         what = f"{error.message}; BY takes a field or DOCUMENTS: the measures, {measures}, are columns"

@@ -88,17 +88,19 @@ def reduced_frequency(at, n):
 
 
 @EXAMPLES
-@given(corpora(), NGRAMS, CONDITIONS, st.booleans())
-def test_dispersion(corpus, ngram, least, by_id):
+@given(corpora(), NGRAMS, CONDITIONS, st.sampled_from([None, "doc_id", "doc_id / 2 * 2"]))
+def test_dispersion(corpus, ngram, least, by):
     with loaded(corpus) as (c, documents):
         documents, where = chosen(documents, least)
         at = places(documents, ngram)
-        parts = {i: len(document) for i, document in documents.items() if document}
+        per_part = 2 if by == "doc_id / 2 * 2" else 1
+        parts = Counter()
+        for i, document in documents.items():
+            if document:
+                parts[i // per_part] += len(document)
         f, n = len(at), sum(parts.values())
-        counts = Counter(doc_id for doc_id, _ in at)
-        row = c.dispersion(
-            ngram, where.removeprefix(" WHERE ") or None, by="doc_id" if by_id else None
-        ).fetchone()
+        counts = Counter(doc_id // per_part for doc_id, _ in at)
+        row = c.dispersion(ngram, where.removeprefix(" WHERE ") or None, by=by).fetchone()
         assert row[:3] == (f, len(counts), len(parts))
         if not f:
             assert row[3:] == (None,) * 4

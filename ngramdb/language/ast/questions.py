@@ -175,11 +175,11 @@ class Keywords(Question):
 
 @dataclass(frozen=True)
 class Dispersion(Question):
-    """DISPERSION OF "x" [WHERE cond] [BY DOCUMENTS | field]: `by` is None for documents."""
+    """DISPERSION OF "x" [WHERE cond] [BY DOCUMENTS | group]: `by` is None for documents."""
 
     what: Condition
     where: Condition | None = None
-    by: Field | None = None
+    by: GroupKey | None = None
     source: Source | None = None
 
 

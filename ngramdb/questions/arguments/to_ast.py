@@ -6,18 +6,24 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, ParseError
 from ngramdb.interrupts import checked
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.questions.arguments import packing
 from ngramdb.questions.arguments.packing import is_iterable
 from ngramdb.questions.arguments.patterns import Pattern
 from ngramdb.types import array_of, token_ids
+
+if TYPE_CHECKING:
+    from ngramdb.language import parser
+else:
+    parser = lazy_module("ngramdb.language.parser")
 
 # The separator of keys in a path, or an escaped character in one of them.
 _DOT = re.compile(r"\\(.)|\.")
@@ -47,6 +53,17 @@ def names(argument: str, given: str | Sequence[str] | None) -> Sequence[str]:
 def fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field, ...]:
     """Return the fields of these names. Raises InvalidArgument."""
     return tuple(field(name) for name in names(argument, given))
+
+
+def group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.GroupKey, ...]:
+    """Return the keys that names of fields, or other groups in the language, are. Raises InvalidArgument."""
+    found: list[ast.GroupKey] = []
+    for name in names(argument, given):
+        try:
+            found.extend(parser.parse_group_keys(name))
+        except ParseError:
+            found.append(field(name))  # as DESCRIBE shows it, without backquotes
+    return tuple(found)
 
 
 def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
