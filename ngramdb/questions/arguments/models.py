@@ -9,11 +9,11 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.registries import MODELS
-from ngramdb.source import Catalog
 
 if TYPE_CHECKING:
     from ngramdb.language import parser
     from ngramdb.planner.binding import scope
+    from ngramdb.source import Catalog
 else:
     parser = lazy_module("ngramdb.language.parser")
     scope = lazy_module("ngramdb.planner.binding.scope")
