@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from support.recorded import compare
 
 from ngramdb.cli.main import COMMANDS, main
 from ngramdb.cli.shell.dot import COMMANDS as DOT_COMMANDS
-from ngramdb.cli.shell.examples import TOPICS, heads
+from ngramdb.cli.shell.examples import TOPICS, grammar, heads
 from ngramdb.cli.shell.running import run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.serve.openapi import description
@@ -125,3 +126,11 @@ def test_help() -> None:
                 run_text(shell, f".help {word}".rstrip())
         pages.append(f"> .help {word}\n{written.getvalue()}")
     compare(RECORDED / "help.txt", "\n".join(pages))
+
+
+def test_grammar_of_the_page() -> None:
+    page = Path(__file__).parents[2] / "docs" / "language.md"
+    block = re.compile(r"^    question:\n(?:    .*\n|\n(?=    ))*", re.MULTILINE)
+    text = page.read_text(encoding="utf-8")
+    assert len(block.findall(text)) == 1
+    compare(page, block.sub(lambda _: indent(grammar(), "    "), text))

@@ -6,13 +6,12 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 
 import ngramdb
 from ngramdb.cli.shell import dot
-from ngramdb.cli.shell.examples import grammar, heads
+from ngramdb.cli.shell.examples import heads
 from ngramdb.cli.shell.running import DEEPEST_READ, run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.render import MODES
@@ -40,11 +39,6 @@ def test_every_statement_that_help_shows_is_in_the_language(shell: Shell) -> Non
     assert len(dot.examples()) > 8
     for text, _ in dot.examples():
         assert parse(text)
-
-
-def test_the_syntax_is_that_of_the_page() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "language.md").read_text(encoding="utf-8")
-    assert indent(grammar(), "    ") in page
 
 
 def test_every_statement_of_the_language_has_its_syntax() -> None:

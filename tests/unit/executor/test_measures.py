@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support import reference_measures
 
 from ngramdb.executor.measures import ASSOCIATION, KEYNESS, Table
+from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 # f, f1, f2, N
 SIGNATURES = (
@@ -70,3 +72,8 @@ def test_keyness_by_likelihood_has_the_two_terms_of_the_counts() -> None:
     table = Table.of(np.array([30, 10]), 1_000, np.array([40, 40]), 2_000)
     expected = 2 * (30 * np.log(1.5) + 10 * np.log(0.5))
     assert KEYNESS["ll"](table) == pytest.approx([expected, -expected])
+
+
+def test_every_measure_has_a_formula_and_a_reference() -> None:
+    assert set(ASSOCIATION) == set(ASSOCIATION_MEASURES) == set(reference_measures.ASSOCIATION)
+    assert {*KEYNESS, "simple"} == set(KEYNESS_MEASURES) == set(reference_measures.KEYNESS)
