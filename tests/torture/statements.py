@@ -7,9 +7,8 @@ from collections import defaultdict
 from typing import Any
 
 from ngramdb.api.settings import SETTINGS
-from ngramdb.language.syntax import syntax
+from ngramdb.language.syntax import REGISTERED, syntax
 from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
-from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 # The depth of a derivation from which on it takes the shortest way out.
 DEPTH = 28
@@ -64,8 +63,7 @@ SPELLINGS = {
     "KEY_NAME": ["list", "x", "`y z`"],
     "SETTING_NAME": [*SETTINGS, "nonsense"],
     "OPTION_NAME": [*LOAD_OPTIONS, *CORPUS_OPTIONS, *ATTACH_OPTIONS, "nonsense"],
-    "ASSOCIATION_NAME": [*ASSOCIATION_MEASURES, "nonsense"],
-    "KEYNESS_NAME": [*KEYNESS_MEASURES, "nonsense"],
+    **{terminal: [*names, "nonsense"] for terminal, names in REGISTERED.items()},
     "BARE_WORD": ["on", "off", "text", "jsonl", "parquet", "nonsense", "default"],
     "TOKENIZER_LITERAL": ["'words'", "'chars'", "'bytes'", "'tokens'", "'in.jsonl'", "'nonsense'"],
     "COMPARATOR": ["<", "<=", ">", ">=", "!=", "<>"],
