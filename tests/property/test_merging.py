@@ -194,7 +194,7 @@ def test_sources_that_contradict_themselves_are_refused():
         MergeSource(text + np.uint16(1), rows, 7, starts)
     with pytest.raises(ValueError, match="LCPs have at most 7 bits, not 9"):
         MergeSource(text, rows, 9, starts)
-    with pytest.raises(ValueError, match=r"of one width, not \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"must have the same width, not \[1, 2\]"):
         RowMerge([source([[1]], dtype=np.uint8), source([[1]])])
 
 

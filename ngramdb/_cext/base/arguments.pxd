@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from ngramdb._cext.segment.segment cimport Run
 
-# An n-gram of up to so many tokens is read into a buffer on the stack.
+# An n-gram of at most this many tokens is read into a buffer on the stack.
 cdef enum:
     STACK_IDS = 256
 

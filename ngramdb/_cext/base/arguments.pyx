@@ -58,7 +58,7 @@ cdef int64_t as_id(object item) except? -2:
 
 
 cdef inline bint is_id(int64_t value, int64_t least) noexcept nogil:
-    """Whether it is one of least … 2^32 - 1: one comparison."""
+    """Return True if the value is one of least … 2^32 - 1: one comparison."""
     return <uint64_t>(value - least) <= <uint64_t>(MAX_TOKEN_ID - least)
 
 
@@ -67,7 +67,7 @@ cdef int refuse_id(int64_t value) except -1:
 
 
 cdef int check_ids(const int64_t* ids, size_t n, int64_t least) except -1:
-    """Refuse an array that holds something that is not a token id: at memory speed, where all are 0 or more."""
+    """Reject an array that contains an invalid token id. Runs at memory speed if all ids are 0 or more."""
     cdef size_t i = 0, stop
     cdef uint64_t bits
     with nogil:
@@ -88,7 +88,7 @@ cdef int check_ids(const int64_t* ids, size_t n, int64_t least) except -1:
 
 
 cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int64_t** data, uint32_t* n) except -1:
-    """Read a list or tuple of integers into `small` where it fits, else into `large`."""
+    """Read a list or tuple of integers into `small` if it fits, else into `large`."""
     cdef Py_ssize_t length = len(ids)
     cdef Py_ssize_t i
     cdef int64_t* target = small
@@ -134,7 +134,7 @@ cdef Ids read_ids(object ids):
 
 
 cdef object int64_array(object values):
-    """A contiguous one-dimensional int64 array of integers; copies only where it must, and no value wraps around."""
+    """A contiguous one-dimensional int64 array of integers; copied only if necessary, and no value wraps around."""
     # Asking numpy from Python costs more than a count.
     if (
         cnp.PyArray_CheckExact(values)
@@ -164,8 +164,8 @@ cdef object id_array(object values, int64_t least):
 def pack_lists(list ngrams not None):
     """n-grams that are lists or tuples of ints, as flat ids (m,) int64 and offsets (n + 1,) int64.
 
-    None where one is something else, or holds something that is not an int from -1 to 2^32 - 1: who asks then goes
-    through them, to name the first. Cost: some 5 ns an id.
+    None if one is something else, or contains something that is not an int from -1 to 2^32 - 1: the caller then
+    goes through them to name the first. Cost: about 5 ns per id.
     """
     cdef Py_ssize_t n = len(ngrams), i
     cdef void* ids_data

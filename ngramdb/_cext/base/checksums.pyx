@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """CRC-32 by blocks: made while a file is written, and verified, each block once, when a part of it is first needed.
 
-The checksums are those of zlib and gzip, some ten times as fast as the library's where the processor multiplies
-without carries.
+The checksums are those of zlib and gzip, computed about ten times as fast as in those libraries if the processor
+supports carry-less multiplication.
 """
 
 from libc.stddef cimport size_t
@@ -38,15 +38,15 @@ cdef class BlockSums:
     cdef vector[uint32_t] whole
 
     def __cinit__(self, uint64_t block_size):
-        """Raises ValueError when a block has no bytes."""
+        """Raise ValueError if the block size is 0."""
         if block_size == 0:
-            raise ValueError("a block has at least one byte")
+            raise ValueError("a block must have at least one byte")
         self.block_size = block_size
         self.n_bytes = 0
         self.current = 0
 
     def add(self, const uint8_t[::1] data not None):
-        """Take the next bytes. Cost: some 0.1 ns a byte; other threads run meanwhile."""
+        """Take the next bytes. Cost: about 0.1 ns per byte; other threads run meanwhile."""
         cdef size_t n = data.shape[0]
         cdef size_t start = 0
         cdef size_t length
@@ -67,7 +67,7 @@ cdef class BlockSums:
         if other.n_bytes == 0:
             return
         if other.block_size != self.block_size or (self.n_bytes | other.n_bytes) % self.block_size:
-            raise ValueError(f"{other.n_bytes} bytes behind {self.n_bytes} are no blocks of {self.block_size}")
+            raise ValueError(f"{other.n_bytes} bytes after {self.n_bytes} are not whole blocks of {self.block_size}")
         self.whole.insert(self.whole.end(), other.whole.begin(), other.whole.end())
         self.n_bytes += other.n_bytes
 
@@ -87,11 +87,11 @@ cdef class FileChecksums:
     Parameters
     ----------
     buffer : the whole file, kept, not copied
-    n_bytes : how many of its first bytes are covered; the table of checksums, four bytes a block, follows them
+    n_bytes : the number of its first bytes that are covered; the table of checksums, four bytes per block, follows them
     block_size : bytes of a block, a power of two
     name : the file, to be named in errors
     bring : called as `bring(start, stop, table_start, table_stop, again)` before bytes [start, stop) are verified for
-        the first time, by checksums at [table_start, table_stop), where the buffer may lack some of either; with
+        the first time by the checksums at [table_start, table_stop), if some of either may be missing in the buffer;
         `again` when they were there, and damaged. Its errors are raised by whatever needed the bytes. Any thread may
         call it
     together, around : with `bring`: the most bytes of an array that is brought as a whole, and the bytes that are
@@ -99,7 +99,7 @@ cdef class FileChecksums:
 
     Raises
     ------
-    ValueError : the table does not fit into the file, or blocks have no such size
+    ValueError : the table does not fit into the file, or the block size is invalid
     """
 
     def __cinit__(self, const uint8_t[::1] buffer not None, uint64_t n_bytes, uint64_t block_size, str name="",
@@ -109,10 +109,10 @@ cdef class FileChecksums:
         while shift < 31 and <uint64_t>1 << shift < block_size:
             shift += 1
         if <uint64_t>1 << shift != block_size:
-            raise ValueError(f"a block has a power of two for its number of bytes, not {block_size}")
+            raise ValueError(f"the size of a block must be a power of two, not {block_size}")
         n_blocks = (n_bytes + block_size - 1) // block_size
         if n_bytes > <uint64_t>buffer.shape[0] or 4 * n_blocks > buffer.shape[0] - n_bytes:
-            raise ValueError(f"{n_blocks} checksums do not fit behind {n_bytes} bytes of {buffer.shape[0]}")
+            raise ValueError(f"{n_blocks} checksums do not fit after {n_bytes} bytes of {buffer.shape[0]}")
         self.buffer = buffer
         self.n_bytes = n_bytes
         cdef const uint8_t* first = &buffer[0] if buffer.shape[0] > 0 else NULL
@@ -128,12 +128,12 @@ cdef class FileChecksums:
         Raises
         ------
         CorruptionError : names the first bad block's byte offset, with the expected and the found checksum
-        ValueError : the file has no such bytes
+        ValueError : the range is outside the file
 
-        Cost: some 0.1 ns a byte; other threads run meanwhile.
+        Cost: about 0.1 ns per byte; other threads run meanwhile.
         """
         if not start <= stop <= self.n_bytes:
-            raise ValueError(f"bytes {start} to {stop} of {self.n_bytes}")
+            raise ValueError(f"bytes {start} to {stop} are outside the file's {self.n_bytes}")
         with nogil:
             if again:
                 self.sums.get().verify_again(start, stop)
@@ -141,29 +141,29 @@ cdef class FileChecksums:
                 self.sums.get().verify(start, stop)
 
     def verify_beforehand(self, uint64_t start, uint64_t stop):
-        """Check the blocks within the file's bytes [start, stop), all of which are there, for what is asked later.
+        """Verify the blocks within the file's bytes [start, stop), all of which are present, ahead of time.
 
-        Damaged blocks are passed over: `verify` and whatever reads them will tell. ValueError: the file has no such
-        bytes. Cost: that of `verify`; other threads run meanwhile.
+        Damaged blocks are skipped: `verify` and the reads that need them raise the error. ValueError: the range is
+        outside the file. Cost: that of `verify`; other threads run meanwhile.
         """
         if not start <= stop <= self.n_bytes:
-            raise ValueError(f"bytes {start} to {stop} of {self.n_bytes}")
+            raise ValueError(f"bytes {start} to {stop} are outside the file's {self.n_bytes}")
         with nogil:
             self.sums.get().verify_beforehand(start, stop)
 
     def verified(self, uint64_t start, uint64_t stop):
-        """Whether all blocks with the file's bytes [start, stop) have been verified."""
+        """Return True if all blocks with the file's bytes [start, stop) have been verified."""
         if not start <= stop <= self.n_bytes:
-            raise ValueError(f"bytes {start} to {stop} of {self.n_bytes}")
+            raise ValueError(f"bytes {start} to {stop} are outside the file's {self.n_bytes}")
         return self.sums.get().verified(start, stop)
 
     @property
     def n_verified(self):
-        """How many blocks have been verified so far."""
+        """The number of blocks verified so far."""
         return self.sums.get().n_verified()
 
     def read_along(self, bint wanted):
-        """Whether a file that searches have used some fifty times is read into memory as a whole, a piece with each
-        further search. Not unless it is asked for.
+        """Set whether a file that searches have used about fifty times is read into memory as a whole, a piece with each
+        further search. Off by default.
         """
         self.sums.get().set_reads_along(wanted)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""What other kernels take from here: a Poll of the work that the calling thread is at.
+"""For other kernels: a Poll of the current work of the calling thread.
 
 ```
 from ngramdb._cext.base.interrupt cimport Poll, current_poll
@@ -75,8 +75,8 @@ cdef class Interrupt:
     cdef int look(self) except -1
 
 
-# Of the work that this thread is at; outside of any, one that looks for signals only.
+# The poll of this thread's current work; without any, one that only checks for signals.
 cdef Poll current_poll() noexcept
 
-# Of a token that was handed to this thread; None means the thread's own work.
+# The poll of a token that was handed to this thread; None means the thread's current work.
 cdef Poll poll_of(Interrupt token) noexcept

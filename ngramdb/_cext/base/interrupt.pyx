@@ -42,7 +42,7 @@ cdef extern from "pythread.h":
 # Progress callbacks are called at most so often.
 cdef int64_t REPORT_INTERVAL_NS = 100_000_000
 
-# A share of the work that is no step back.
+# A decrease of the share by at most this much is not a step back.
 cdef double ROUNDING = 1e-6
 
 # The thread that Python's signal handlers run in.
@@ -71,7 +71,7 @@ def _note(number, frame):
 
 
 cdef cbool defer() except *:
-    """Defer Ctrl-C. False where it cannot raise anything in this thread, or is deferred already."""
+    """Defer Ctrl-C. Return False if it cannot raise in this thread, or is already deferred."""
     global deferred_handler
     if PyThread_get_thread_ident() != main_thread or deferred_handler is not None:
         return False
@@ -164,7 +164,7 @@ cdef class Guarded:
 
 
 cdef class Interrupt:
-    """A piece of work that can be asked to stop: by `set`, from any thread, or by its timeout.
+    """A piece of work that can be stopped: by `set`, from any thread, or by its timeout.
 
     ```
     with token:              # current in this thread: kernels and `check` obey it
@@ -174,9 +174,9 @@ cdef class Interrupt:
 
     Parameters
     ----------
-    parent : setting it later stops this, too; what was asked of it before does not count
+    parent : setting it later stops this token too; earlier requests do not count
     timeout : seconds of work, None for no limit
-    progress : called with the token now and then, at most ten times a second
+    progress : called with the token occasionally, at most ten times per second
     polls : number of looks after which the work stops, None for no limit; for tests
 
     Attributes
@@ -210,17 +210,17 @@ cdef class Interrupt:
 
     @property
     def is_set(self):
-        """Whether it was asked to stop."""
+        """Return True if the work was requested to stop."""
         return self.requested()
 
     @property
     def is_late(self):
-        """Whether its time is over."""
+        """True if the time limit is exceeded."""
         return self.timeout is not None and self.spent() >= <int64_t>(self.timeout * 1e9)
 
     @property
     def fraction(self):
-        """How much of the work is done, from 0 to 1; None where that is not known.
+        """The share of the work that is done, from 0 to 1, or None if it is unknown.
 
         Work that starts again at 0 has several parts of unknown length.
         """
@@ -289,7 +289,7 @@ cdef class Interrupt:
 
 
 cdef int visit() except -1 with gil:
-    """What a kernel lets Python do now and then: signals' handlers, and the progress callback."""
+    """Let Python run: signal handlers and the progress callback."""
     cdef PyObject* token = innermost_token()
     if PyThread_get_thread_ident() == main_thread:
         PyErr_CheckSignals()
@@ -336,7 +336,7 @@ def current():
 
 
 def check():
-    """Raise when the work of this thread shall stop: Interrupted or TimeoutExceeded. Costs some 30 ns."""
+    """Raise Interrupted or TimeoutExceeded if the work of this thread must stop. Cost: about 30 ns."""
     cdef PyObject* token = innermost_token()
     deliver()
     if token != NULL:

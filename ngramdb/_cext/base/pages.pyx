@@ -35,7 +35,7 @@ cdef class FileMap:
     """The first `n_bytes` bytes of an open file as a buffer that is only read; the descriptor may be closed.
 
     They are there as long as anything refers to this: also while garbage is collected, and what is part of it reads
-    them once more. Raises OSError where the system refuses or the file has fewer (on Windows always), ValueError without bytes.
+    once more. Raises OSError if the system fails or the file is shorter (always on Windows), ValueError for 0 bytes.
     """
 
     cdef void* mapped
@@ -64,7 +64,7 @@ def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_s
 
     Parameters
         how : "usual" (some pages around the one that is needed), "at random" (that page alone), "large pages" (as usual,
-            by large pages where there are some), "soon" (these bytes, next), "now" (the same, and it returns when
+            by large pages if available), "soon" (these bytes, next), "now" (the same, returning when
             they are there), "done" (not again; the buffer must be a file's, which is not changed)
 
     Raises
@@ -75,12 +75,12 @@ def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_s
     cdef Py_ssize_t n = buffer.shape[0]
     cdef cbool taken
     if how not in READINGS:
-        raise ValueError(f"one reads {', '.join(READINGS)}, not {how!r}")
+        raise ValueError(f"how must be one of {', '.join(READINGS)}, not {how!r}")
     cdef Reading reading = <Reading><int>READINGS[how]
     if stop < 0:
         stop = n
     if not 0 <= start <= stop <= n:
-        raise ValueError(f"bytes {start} to {stop} of {n}")
+        raise ValueError(f"bytes {start} to {stop} are outside the buffer's {n}")
     if start == stop:
         return True
     with nogil:
@@ -89,7 +89,7 @@ def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_s
 
 
 def resident(const uint8_t[::1] buffer not None):
-    """How many bytes of a mapped file are in memory, also by others' reading. Cost: some 10 ns a page."""
+    """Return the number of bytes of a mapped file in memory, counting other processes' reads. Cost: about 10 ns per page."""
     cdef uint64_t found = 0
     if buffer.shape[0] > 0:
         with nogil:

@@ -23,8 +23,8 @@ cnp.import_array()
 cdef enum:
     COUNT_CHUNK = 1048576
 
-# A distribution of so many occurrences takes a millisecond or less: releasing the GIL and interrupt checks would take
-# a good part of that.
+# A distribution of up to this many occurrences takes at most a millisecond: releasing the GIL and checking for
+# interrupts would take a good part of that.
 cdef enum:
     MOST_AT_ONCE = 65536
 
@@ -61,7 +61,7 @@ cdef class Index:
         self.signs = tuple(signs)
         for segment, sign in zip(self.segments, self.signs):
             if sign not in (1, -1):
-                raise ValueError(f"a sign is 1 or -1, got {sign}")
+                raise ValueError(f"a sign must be 1 or -1, not {sign}")
             self.index.add((<SegmentIndex?>segment).segment, sign)
 
     @property
@@ -97,8 +97,8 @@ cdef class Index:
         ------
         ValueError, TypeError : arrays of the wrong kind
 
-        Cost: searches run interleaved, from 1,024 on also sorted, from 8,192 on by as many threads as there are cores:
-        about 0.1–0.3 µs an n-gram and segment.
+        Cost: searches run interleaved, from 1,024 on also sorted, from 8,192 on in one thread per core:
+        about 0.1–0.3 µs per n-gram and segment.
         """
         flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
@@ -120,7 +120,7 @@ cdef class Index:
         return out
 
     def prob(self, context, token, bint infgram=False, uint32_t order=0):
-        """What P(token | context) is made of: (cont_count, context_count, effective_n, sparse).
+        """Return the counts behind P(token | context): (cont_count, context_count, effective_n, sparse).
 
         infgram: the longest suffix of the context that occurs is used instead of the whole.
         Cost: two searches a segment side by side; with infgram two or three rounds of up to eight.
@@ -217,7 +217,7 @@ cdef class Index:
         context_length : tokens of the context that were used
 
         Cost: of r next tokens among c occurrences, some r independent reads and a pass over c numbers; or, where c is
-        large, or the context longer than LCPs reach (some 6 tokens), 4 r log2(c / r) reads, never more than c.
+        large, or the context longer than LCPs reach (about 6 tokens), 4 r log2(c / r) reads, never more than c.
         """
         cdef int64_t small[STACK_IDS]
         cdef vector[int64_t] large
@@ -251,7 +251,7 @@ cdef class Index:
         ids, counts : (m,) uint32 and int64, as `dist` gives them
         n_end, context_count, context_length : (n,) int64, the same
 
-        Cost: searches run interleaved; beyond that, as `dist` without what a call costs. Memory: 16 bytes a next token
+        Cost: searches run interleaved; beyond that, as `dist` without what a call costs. Memory: 16 bytes per next token
         beside the answer.
         """
         flat = id_array(flat, UNKNOWN_ID)

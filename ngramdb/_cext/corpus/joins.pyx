@@ -35,12 +35,12 @@ cdef const uint32_t* address(const uint32_t[::1] values) noexcept nogil:
 
 cdef int same_length(const uint32_t[::1] a, const uint32_t[::1] b) except -1:
     if a.shape[0] != b.shape[0]:
-        raise ValueError(f"arrays of {a.shape[0]} and {b.shape[0]} values belong together")
+        raise ValueError(f"arrays must have equal lengths, not {a.shape[0]} and {b.shape[0]}")
     return 0
 
 
 def windows_with(const uint32_t[::1] values, const uint32_t[::1] lo, const uint32_t[::1] hi):
-    """Whether some value lies in each window: (n,) bool.
+    """Return for each window whether it contains per value: (n,) bool.
 
     Cost: O(n + m) for n ascending windows and m values, O(n log(m / n)) where values are many more.
     """
@@ -69,7 +69,7 @@ def values_within(const uint32_t[::1] values, const uint32_t[::1] lo, const uint
 
 
 def least_ends(const uint32_t[::1] starts, const uint32_t[::1] ends, const uint32_t[::1] lo, const uint32_t[::1] hi):
-    """Where the match ends that starts in a window and ends first: (n,) uint32; 0 for windows without one.
+    """Return the least end of the matches that start in each window: (n,) uint32, 0 for windows without matches.
 
     Match i is [starts[i], ends[i]), not empty. Cost: as `windows_with`, and a step for each match that begins
     within the first that was met.
@@ -94,7 +94,7 @@ def documents_covered(const uint32_t[::1] values, const uint32_t[::1] lists, con
     ----------
     values : the values of all lists together
     lists : which list each belongs to, below n_lists
-    documents : which document each stands in
+    documents : the document of each occurrence
 
     Cost: O(n n_lists).
     """
@@ -151,12 +151,12 @@ def distinct(const int64_t[::1] values):
 
     Returns
     -------
-    first : (k,) int64 : where each distinct value stands first; by ascending values
+    first : (k,) int64 : the first place of each distinct value, in ascending order of values
     numbers : (n,) int64 : which of them each value is
 
     Raises ValueError for 2**32 values or more.
 
-    Cost: linear; 40 bytes a value.
+    Cost: linear; 40 bytes per value.
     """
     cdef size_t n = few_enough(values)
     cdef vector[int64_t] found

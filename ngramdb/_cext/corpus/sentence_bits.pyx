@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The sentences that token positions stand in (sentence_bits.hpp). The GIL is released, and work can be stopped."""
+"""Sentences of token positions (sentence_bits.hpp). The GIL is released, and work can be stopped."""
 
 import numpy as np
 
@@ -19,8 +19,8 @@ cdef extern from "ngramdb/corpus/sentence_bits.hpp" namespace "ngramdb" nogil:
 def sentences_at(const uint8_t[::1] bits not None, const uint32_t[::1] positions not None):
     """The sentence of each position, half-open: two (n,) uint32.
 
-    `bits` has a bit for each symbol of a segment, the least significant of a byte first, set where a sentence begins and for
-    separators. Cost: some nanoseconds a position, and one for every 8 tokens of its sentence.
+    `bits` has a bit per symbol of a segment, the least significant bit of a byte first; it is set at the beginning of a
+    sentence and for separators. Cost: a few nanoseconds per position, and one per 8 tokens of its sentence.
     """
     cdef size_t n = positions.shape[0]
     lo, hi = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)

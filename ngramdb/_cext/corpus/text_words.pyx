@@ -15,7 +15,7 @@ from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 
 cdef TokenPieces token_pieces(const uint8_t[::1] flat, const int64_t[::1] offsets) except *:
-    """The bytes of tokens, used in place. Raises ValueError where the offsets do not ascend within the bytes."""
+    """The bytes of tokens, used in place. Raises ValueError if the offsets do not ascend within the bytes."""
     cdef TokenPieces pieces
     cdef int64_t n = offsets.shape[0] - 1, i
     if n < 0 or offsets[0] < 0 or offsets[n] > flat.shape[0]:
@@ -30,13 +30,13 @@ cdef TokenPieces token_pieces(const uint8_t[::1] flat, const int64_t[::1] offset
 
 
 def word_forms(SegmentIndex index not None, flat, offsets, uint64_t most):
-    """The words of a segment's texts, and the sequences of tokens that they stand in.
+    """Return the words of a segment's texts, and the sequences of tokens in which they occur.
 
     Parameters: (flat, offsets): uint8 and int64, the bytes of all tokens; most: sequences, at most.
     Returns: entries, bounds: uint8 and (n + 1,) uint64, the words, each once; (m,) uint32 for each sequence 32-bit
-    numbers, that of its word and then the token ids; (k + 1,) int64, where each sequence begins there.
-    Raises OverflowError where there are more sequences than `most`.
-    Cost: some 80 ns a token; memory for the words and sequences.
+    numbers: that of its word, followed by the token ids; (k + 1,) int64, the beginning of each sequence there.
+    Raises OverflowError if there are more than `most` sequences.
+    Cost: about 80 ns per token; memory for the words and sequences.
     """
     cdef const uint8_t[::1] piece_bytes = np.ascontiguousarray(flat, dtype=np.uint8)
     cdef const int64_t[::1] piece_bounds = np.ascontiguousarray(offsets, dtype=np.int64)

@@ -64,13 +64,13 @@ cdef extern from *:
 
 
 cdef class TokenCounts:
-    """How often each token occurs, in documents and before n-grams; `n_starts` are n-grams before which none stands."""
+    """Counts per token, in documents and before n-grams; `n_starts` counts n-grams at the beginning of a document."""
 
     cdef TokenTable[int64_t] table
     cdef readonly int64_t n_starts
 
     def add_documents(self, SegmentIndex index not None, docs, int64_t weight=1):
-        """Add `weight` for each token of documents (k,) uint32. Cost: some ns a token."""
+        """Add `weight` for each token of documents (k,) uint32. Cost: a few ns per token."""
         docs = np.ascontiguousarray(docs, dtype=np.uint32)
         cdef const uint32_t[::1] numbers = docs
         cdef size_t n = numbers.shape[0]
@@ -82,7 +82,7 @@ cdef class TokenCounts:
             c_count_tokens(index.segment[0], &numbers[0], n, weight, self.table, &poll)
 
     def add_before(self, SegmentIndex index not None, int64_t lo, int64_t hi, int64_t weight=1):
-        """Add `weight` for the token before each of the rows [lo, hi). Cost: a random read or two a row."""
+        """Add `weight` for the token before each of the rows [lo, hi). Cost: one or two random reads per row."""
         index.check_rows(lo, hi)
         cdef Range rows
         cdef Poll poll = current_poll()
@@ -107,7 +107,7 @@ cdef class TokenCounts:
 
 
 cdef class WindowCounts:
-    """How often each token stands near occurrences, each position counted once."""
+    """Counts per token near occurrences, each position counted once."""
 
     cdef TokenTable[WindowCount] table
 
@@ -122,13 +122,13 @@ cdef class WindowCounts:
         ----------
         starts, stops : (n,) of the segment's width, each ascending: where occurrences start and stop
 
-        Raises IndexError for a position outside of the text. Cost: some 10 ns a token of the windows, and a random read
-        an occurrence.
+        Raises IndexError for a position outside the text. Cost: about 10 ns per token of the windows, and a random read
+        per occurrence.
         """
         starts, stops = index.positions_of(starts), index.positions_of(stops)
         cdef size_t n = starts.shape[0]
         if <size_t>stops.shape[0] != n:
-            raise ValueError(f"arrays of {n} and {stops.shape[0]} values belong together")
+            raise ValueError(f"arrays must have equal lengths, not {n} and {stops.shape[0]}")
         if n == 0:
             return
         last = max(np.max(starts), np.max(stops))
@@ -163,13 +163,13 @@ cdef class WindowCounts:
 
 
 def tokens_after(SegmentIndex index not None, int64_t lo, int64_t hi, uint32_t depth, const uint8_t[::1] documents):
-    """The tokens after the first `depth` tokens of those of the rows [lo, hi) that stand in some documents.
+    """Return the tokens after the first `depth` tokens of those of the rows [lo, hi) that are in given documents.
 
     `documents` has a bit for each document of the segment, the least significant one of a byte first. The rows are those
     of an n-gram of `depth` tokens.
 
     Returns ids (k,) uint32, ascending, their counts (k,) int64, and how many of the documents end there. Raises ValueError
-    where bits are missing. Cost: that of all successors of the rows, and some 3 ns a row.
+    if bits are missing. Cost: that of all successors of the rows, and about 3 ns per row.
     """
     index.check_rows(lo, hi)
     if 8 * <uint64_t>documents.shape[0] < <uint64_t>index.n_documents:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Regular expressions over tokens (token_patterns.hpp): where one that begins at a place ends.
+"""Regular expressions over tokens (token_patterns.hpp): the ends of matches that begin at given places.
 
 The GIL is released, and work can be stopped (`ngramdb.interrupts`).
 """
@@ -56,7 +56,7 @@ PATTERN_CODES = {
 
 
 cdef words_of(entries, offsets, vector[LayerView]& into):
-    """Adds a set of words; returns the arrays that it reads. Raises ValueError where they are no words."""
+    """Add a set of words; return the arrays that it reads. Raises ValueError if they are not words."""
     cdef const uint8_t[::1] flat = np.ascontiguousarray(entries, dtype=np.uint8)
     cdef const uint64_t[::1] bounds = np.ascontiguousarray(offsets, dtype=np.uint64)
     slots = build_slots(flat, bounds)
@@ -78,7 +78,7 @@ cdef class Matcher:
     `words` are sets of words, a pair (entries uint8, offsets uint64) each, for programs that read words of the text, and
     `pieces` (flat uint8, offsets int64) the bytes of all tokens then.
 
-    Raises ValueError where a step leads out of the program or names no set. Objects are immutable and may be shared.
+    Raises ValueError if a step leads out of the program or names no set. Objects are immutable and may be shared.
     """
 
     cdef object kept
@@ -89,12 +89,12 @@ cdef class Matcher:
         cdef const int64_t[:, ::1] step_view = np.ascontiguousarray(steps, dtype=np.int64)
         cdef const uint8_t[:, ::1] set_view = np.ascontiguousarray(sets, dtype=np.uint8)
         if step_view.shape[1] != 3 or step_view.shape[0] == 0 or step_view[step_view.shape[0] - 1, 0] != kPatternDone:
-            raise ValueError("a program is (n, 3) steps, the last of which ends the match")
+            raise ValueError("a program must be (n, 3) steps, the last of which ends the match")
         cdef int64_t n = step_view.shape[0], i, code, x, y
         for i in range(n):
             code, x, y = step_view[i, 0], step_view[i, 1], step_view[i, 2]
             if code < 0 or code > kPatternWord or (code == kPatternSet and not 0 <= x < set_view.shape[0]):
-                raise ValueError(f"step {i} is none: {code}, {x}")
+                raise ValueError(f"invalid step {i}: {code}, {x}")
             if code == kPatternWord and not (0 <= x and 0 < y <= len(words) - x):
                 raise ValueError(f"step {i} reads {y} words from set {x} of {len(words)} on")
             if (code == kPatternSplit or code == kPatternJump) and not 0 <= x < n:
@@ -108,7 +108,7 @@ cdef class Matcher:
         cdef const int64_t[::1] piece_bounds
         if len(words) > 0:
             if pieces is None:
-                raise ValueError("words are found in the bytes of tokens")
+                raise ValueError("sets of words need the bytes of tokens")
             piece_bytes = np.ascontiguousarray(pieces[0], dtype=np.uint8)
             piece_bounds = np.ascontiguousarray(pieces[1], dtype=np.int64)
             self.known.pieces = token_pieces(piece_bytes, piece_bounds)
@@ -121,12 +121,12 @@ cdef class Matcher:
 
     def ends(self, SegmentIndex index not None, starts, const uint8_t[::1] sentences=None,
              cbool in_sentence=False):
-        """Where the matches end that begin at token positions of a segment: (n,) as the positions, 0 for no match.
+        """Return the ends of matches that begin at token positions of a segment: (n,) as the positions, 0 for no match.
 
-        `sentences` are the segment's, as `sentence_bits.sentences_at` takes them, for programs that speak of them. With
-        `in_sentence` no match goes beyond the sentence that it begins in.
+        `sentences` are the segment's, as `sentence_bits.sentences_at` accepts them, for programs that use sentences. With
+        `in_sentence` no match extends beyond the sentence in which it begins.
 
-        Cost: some 30 ns a place whose first token is not the pattern's, then about 10 ns for each token and way to read it.
+        Cost: about 30 ns per place whose first token is not the pattern's, then about 10 ns for each token and way to read it.
         """
         starts = index.positions_of(starts)
         cdef size_t n = starts.shape[0]
@@ -147,14 +147,14 @@ cdef class Matcher:
     def words(self, SegmentIndex index not None, starts):
         """The words that begin in the tokens at some positions, for a program of one step that reads them.
 
-        There may be several in a token. Returns four arrays, (n,) int64 each: which of `starts` the words begin at,
-        ascending; how many tokens they stand in; how many bytes of the first of these, and of the last one, stand before
-        and after them.
+        A token may contain several. Returns four arrays, (n,) int64 each: the index in `starts` at which the words begin,
+        ascending; the number of tokens that contain them; the number of bytes of the first of these before them, and of
+        the last one after them.
 
-        Cost: some 0.4 us a position.
+        Cost: about 0.4 us per position.
         """
         if self.program.n_steps != 2 or self.program.steps[0].code != kPatternWord:
-            raise ValueError("this program does more than to read words")
+            raise ValueError("this program does more than read words")
         starts = index.positions_of(starts)
         cdef size_t n = starts.shape[0]
         cdef const void* first = cnp.PyArray_DATA(<cnp.ndarray>starts)
@@ -188,10 +188,10 @@ cdef class Matcher:
         return out.view(np.bool_)
 
     def ends_in(self, ids, const uint8_t[::1] sentences=None, cbool in_sentence=False):
-        """Where the matches end that begin at each of the ids (n,) of one document: (n,) int64, 0 for none.
+        """Return the ends of matches that begin at each of the ids (n,) of one document: (n,) int64, 0 for none.
 
-        `sentences` has n + 1 bits, as those of a segment, the last of them set. Raises ValueError where there are fewer,
-        and for a program that reads words of the text. Cost: as that of `ends`.
+        `sentences` has n + 1 bits, as for a segment, of which the last is set. Raises ValueError if there are fewer,
+        and for a program that reads words of the text. Cost: as for `ends`.
         """
         ids = np.ascontiguousarray(ids, dtype=np.uint32)
         cdef const uint32_t[::1] id_view = ids

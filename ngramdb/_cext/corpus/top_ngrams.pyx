@@ -83,17 +83,17 @@ cdef void list_segments(object segments, vector[const Segment*]& found) except *
 
 cdef void check_n(int64_t n) except *:
     if not 1 <= n < 2**32 - 2:
-        raise ValueError(f"an n-gram has 1 token or more, not {n}")
+        raise ValueError(f"an n-gram must have at least 1 token, not {n}")
 
 
-# Tokens that are read between two looks whether the work shall stop.
+# Tokens that are read between two checks for interrupts.
 cdef int64_t TOKENS_PER_POLL = 1 << 16
 # Tokens of the rows that `frequent` samples: above it, a pass over all rows takes less memory.
 cdef int64_t MAX_SAMPLED_TOKENS = 1 << 26
 
 
 cdef void require_memory_for(uint64_t k, uint64_t n) except *:
-    """Raises ResourceError where the tokens of k n-grams, as int64 and as uint32, are above the memory limit."""
+    """Raise ResourceError if the tokens of k n-grams, as int64 and as uint32, exceed the memory limit."""
     require_memory(k * n * 12, f"{k:,} n-grams of {n:,} tokens")
 
 
@@ -183,12 +183,12 @@ cdef class NgramBlocks:
 
     @property
     def distinct(self):
-        """How many n-grams there are; known after the first block."""
+        """The number of distinct n-grams; known after the first block."""
         return self.blocks.get().distinct
 
     @property
     def occurrences(self):
-        """How often they occur, all together; known after the first block."""
+        """The total number of their occurrences; known after the first block."""
         return self.blocks.get().occurrences
 
 
@@ -249,8 +249,8 @@ cdef class NgramScan:
         """Up to k more n-grams of at least `least` rows: places (m, 2) int64, and counts (m, 2) int64.
 
         A place is the number of a source, and a position in its segment at which the n-gram begins. Fewer only at the
-        end. Those whose counts are both 0 are left out. Cost: that of reading the rows, and some ns for each row of
-        n-grams with at least `least` where there is a bitmap.
+        end. Those whose counts are both 0 are omitted. Cost: that of reading the rows and, with a bitmap, a few ns per row
+        of n-grams with a count of at least `least`.
         """
         cdef vector[FoundNgram] found
         cdef size_t i
@@ -312,7 +312,7 @@ cdef class NgramScan:
 def frequent(Index index not None, int64_t n, size_t k):
     """The k most frequent n-grams of all documents: ids (m, n) uint32 and counts (m,) int64.
 
-    None where a pass over all rows is cheaper, as when k is large, or counts are small.
+    None if a pass over all rows is faster, as for large k or small counts.
     Cost: about 0.3 µs for each of n_tokens / c rows, c the k-th best count.
     Raises
     ------
@@ -344,7 +344,7 @@ def count_documents(const uint32_t[::1] tokens not None, const int64_t[::1] offs
     ids : (m, n) uint32
     counts : (m,) int64
     distinct : how many n-grams there are
-    Cost: a random read a token, 32 bytes of memory for a distinct n-gram.
+    Cost: a random read per token, 32 bytes of memory for a distinct n-gram.
     """
     check_n(n)
     if offsets.shape[0] < 1 or offsets[0] < 0 or offsets[offsets.shape[0] - 1] > tokens.shape[0]:

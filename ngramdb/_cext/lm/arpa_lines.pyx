@@ -63,7 +63,7 @@ cdef class ArpaWords:
         if codes.shape[1] != probs.shape[0] or (backoffs is not None and backoffs.shape[0] != probs.shape[0]):
             raise ValueError("probabilities, backoffs and codes of an ARPA file have different lengths")
         if first >= n or codes.shape[0] == 0:
-            raise IndexError(f"there is no n-gram {first} among {n}")
+            raise IndexError(f"no n-gram {first}; there are {n}")
         if backoffs is not None:
             weights = &backoffs[0]
         cdef string text

@@ -176,7 +176,7 @@ cdef object _taken(vector[int64_t]& numbers):
     return out
 
 
-# How many numbers stand before the tokens of a frequent n-gram.
+# The number of values before the tokens of a frequent n-gram.
 FREQUENT_NUMBERS = 9
 
 
@@ -208,7 +208,7 @@ cdef FrequentNgram frequent_ngram(row) except *:
 
 
 cdef class LanguageIndex:
-    """What language models need of a corpus: its types, where documents begin, the symbols beside every row.
+    """Data of a corpus for language models: its types, the beginnings of documents, the symbols beside every row.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ cdef class LanguageIndex:
     signs : 1 or -1 each
     separator : the id of the token between sentences; None: documents are sentences
 
-    Cost: a pass over the suffix arrays, sequential (some 3 ns a token); 4 bytes a sentence, 8 a type and segment.
+    Cost: a sequential pass over the suffix arrays (about 3 ns per token); 4 bytes per sentence, 8 per type and segment.
     """
 
     cdef LanguageData data
@@ -229,7 +229,7 @@ cdef class LanguageIndex:
         self.separator = separator
         if separator is not None:
             if not 0 <= separator < 2**32 - 1:
-                raise ValueError(f"a separator is a token id up to 4294967294, not {separator}")
+                raise ValueError(f"a separator must be a token id up to 4294967294, not {separator}")
             self.data.columns.set_separator(separator)
         cdef Poll poll = current_poll()
         cdef const Segment* added
@@ -277,17 +277,17 @@ cdef class LanguageIndex:
         n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone does not count
         n_left_of_end : different tokens before `</s>`
         frequent : n-grams that occur at least `frequent_from` times (by default ones that take a millisecond to pass
-            over), the most frequent 1,024 of them: for each its count; how many different tokens stand before it;
+            over), the most frequent 1,024 of them: for each its count; the number of different tokens before it;
             the sum of the adjusted counts of the n-grams that it begins, a token longer, and how many of these are 1,
             2 and more; how many of them occur once, twice and more often; and its tokens
 
         share_rows : about how many rows a thread takes at a time
 
-        Cost: a pass over the suffix arrays, one random read of the text a row, shared by all cores that are free; 8
-        bytes a token id and thread.
+        Cost: a pass over the suffix arrays, one random read of the text per row, shared by all free cores; 8
+        bytes per token id and thread.
         """
         if not 2 <= max_length <= 1000:
-            raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
+            raise ValueError(f"max_length must be 2 … 1000, not {max_length}")
         cdef Poll poll = current_poll()
         cdef CountsOfCounts found
         cdef CountingOptions options
@@ -314,7 +314,7 @@ cdef class LanguageIndex:
         """Every n-gram that occurs, once, in the order of the tokens (END anywhere among them), those that begin
         with `<s>` last; `<s>` alone does not count.
 
-        n_expected : about how many there are, where it is known; at most the number of tokens and sentences counts
+        n_expected : approximate number of them, if known; at most the number of tokens and sentences counts
 
         Returns
         -------
@@ -327,7 +327,7 @@ cdef class LanguageIndex:
         Cost: as `counts_of_counts`; 17 bytes an n-gram.
         """
         if not 1 <= n <= 1000:
-            raise ValueError(f"n-grams of a length of 1 … 1000 are listed, not {n}")
+            raise ValueError(f"n must be 1 … 1000, not {n}")
         cdef Poll poll = current_poll()
         cdef NgramLevel found
         n_expected = min(n_expected, <size_t>max(0, self.n_tokens + 2 * self.n_sentences))
@@ -351,7 +351,7 @@ cdef class Model:
     ----------
     kind : one of KINDS
     order : tokens of an n-gram at most, 0 for no limit
-    min_count : n-grams that occur less often are as good as unseen
+    min_count : n-grams that occur less often are treated as unseen
     weight : of stupid backoff
     discounts : (n, 3) float64, D1, D2, D3+ of lengths 1 … n, the last one reused above (Kneser-Ney)
     top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
@@ -371,7 +371,7 @@ cdef class Model:
         cdef size_t k
         cdef Poll poll = current_poll()
         if order >= 2**31 or min_count < 1:
-            raise ValueError("an order is below 2147483648, a least count at least 1")
+            raise ValueError("the order must be below 2147483648, and the least count at least 1")
         settings.kind = <Kind><int>KINDS.index(kind)
         settings.order = order
         settings.least = min_count
@@ -397,7 +397,7 @@ cdef class Model:
     def score(self, flat, offsets, bint sentences=False):
         """Every token of documents flat[offsets[i]:offsets[i + 1]] given those before it in its document.
 
-        sentences: `<s>` stands before each document, and its `</s>` is scored, too: document i then has its entries
+        sentences: each document begins with `<s>`, and its `</s>` is scored too: document i then has its entries
         from offsets[i] - offsets[0] + i on. Within a document END and BEGIN cut it into sentences: END is scored, no
         context reaches across either; the separator is both at once. After one `</s>` has probability 1, since the
         sentence has ended. Returns: a structured array of dtype SCORED.
@@ -424,7 +424,7 @@ cdef class Model:
         """P(token | flat[offsets[i]:offsets[i + 1]]) of the tokens tokens[token_offsets[i]:token_offsets[i + 1]] of n
         continuations, each token given the ones before it, too: (m,), a structured array of dtype SCORED.
 
-        begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin after the
+        begins : (n,) bool : whether the context begins with `<s>`; a token may be END. Contexts begin after the
             last border in them.
         token_offsets : (n + 1,) : None if each continuation is one token
 
@@ -500,8 +500,8 @@ cdef class Model:
         return places, probs, found.rest
 
     def unigrams(self):
-        """What the index's types, and then END, have without context: (k,) float64, probabilities (Kneser-Ney) or counts
-        (stupid backoff; 0 for those that are not frequent enough).
+        """Return the values of the index's types, and then of END, without context: (k,) float64, probabilities
+        (Kneser-Ney) or counts (stupid backoff; 0 for those that are not frequent enough).
         """
         cdef Poll poll = current_poll()
         cdef const vector[double]* found
@@ -513,9 +513,9 @@ cdef class Model:
         return out
 
     def successors(self, context, bint begins=False, uint32_t longest=2**31):
-        """What follows the longest suffix of the context that occurs often enough and has at most `longest` tokens.
+        """Return the successors of the longest suffix of the context that is frequent enough and has up to `longest` tokens.
 
-        Returns: ids (k,) int64 ascending (END comes first where it is there), counts (k,) int64, the suffix's count,
+        Returns: ids (k,) int64 ascending (END first, if it occurs), counts (k,) int64, the suffix's count,
         and its number of tokens (`<s>` counts as one).
         """
         context = id_array(context, BEGIN)
@@ -570,7 +570,7 @@ cdef class Sampler:
 
 
 cdef class TextState:
-    """A text as far as a model has read it, for decoders: from one state several texts go on, by a token each.
+    """The state of a text that a model is reading, for decoders: several texts can continue from one state.
 
     A new one is the beginning of a text. Not for several threads at once.
     """
@@ -590,7 +590,7 @@ cdef class TextState:
     def read(self, origin, token=None):
         """Append a token (END and BEGIN included): `read(token)` to this text, `read(origin, token)` to that of `origin`.
 
-        `origin` stays as it is, unless it is this state. Returns the token's probability, NaN if the model has none,
+        `origin` remains unchanged, unless it is this state. Returns the token's probability, NaN if the model has none,
         and the length of the longest n-gram used. Raises ValueError for the state of another model.
         Cost: a search per n-gram length, with the GIL held: 1 to 2 µs if the index is in the processor's cache,
         10 to 60 µs if it is not.
@@ -603,9 +603,9 @@ cdef class TextState:
         if origin is None:
             raise TypeError("origin must be a TextState, not None")
         if origin.model is not self.model:
-            raise ValueError("this state is of another model")
+            raise ValueError("this state belongs to another model")
         if not BEGIN <= token < 2**32:
-            raise ValueError(f"a token id is from {BEGIN} to {2**32 - 1}, not {token}")
+            raise ValueError(f"a token id must be from {BEGIN} to {2**32 - 1}, not {token}")
         cdef Poll poll = current_poll()
         cdef Scored scored = self.state.get().read(origin.state.get()[0], token, &poll)
         return scored.prob, scored.effective_n
@@ -618,7 +618,7 @@ cdef class TextState:
 
     @property
     def context(self):
-        """What the probabilities of all that may follow depend on: the last tokens, and BEGIN before them if that counts.
+        """Return the state that determines all next probabilities: the last tokens, and BEGIN before them if it counts.
 
         States with equal contexts are the same to the model.
         """

@@ -17,14 +17,14 @@ cdef extern from "ngramdb/segment/filtering.hpp" namespace "ngramdb" nogil:
 
 
 def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept, uint32_t lcp_width=0):
-    """The suffix array of the documents that stay, from that of all: bit-identical to sorting them anew.
+    """Return the suffix array of the remaining documents, from that of all: bit-identical to sorting them again.
 
     Parameters
     ----------
     rows : (n,) uint32 : positions in document-end order, without the separators' own; their upper lcp_width bits
         are LCPs (FORMAT.md, "Suffix array")
-    starts : (n_documents + 1,) uint32 : where documents begin, each with its separator; ascending
-    kept : (n_documents,) uint8 : not 0 where a document stays
+    starts : (n_documents + 1,) uint32 : beginnings of documents, each with its separator; ascending
+    kept : (n_documents,) uint8 : nonzero if a document remains
 
     Returns
     -------
@@ -36,7 +36,7 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
     ValueError : sizes contradict each other, or starts do not ascend
     CorruptionError : a row leads out of the text, or the rows are not those of these documents
 
-    Cost: 3 to 5 ns a row; a quarter of a byte a symbol besides the result.
+    Cost: 3 to 5 ns per row; a quarter of a byte per symbol besides the result.
     """
     cdef uint64_t n_documents = kept.shape[0]
     cdef uint64_t n_rows = rows.shape[0]
@@ -62,7 +62,7 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
             written = filter_nonempty(Rows(&rows[0], lcp_width), n_rows, &starts[0], &kept[0], n_documents,
                                       &view[0] if n_kept > 0 else NULL, n_kept, &poll)
     if written != n_kept:
-        raise ValueError(f"{written} rows of {n_kept} tokens that stay")
+        raise ValueError(f"{written} rows for {n_kept} remaining tokens")
     return out
 
 

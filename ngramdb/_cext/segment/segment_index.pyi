@@ -8,7 +8,7 @@ from ngramdb._cext.base.checksums import FileChecksums
 
 TokenIds = Sequence[int] | NDArray[integer[Any]]
 Offsets = Sequence[int] | NDArray[integer[Any]]
-# Of 32 bits where the segment's text is short enough for that, else of 64.
+# Of 32 bits if the segment's text is short enough for that, else of 64.
 Positions = NDArray[Any]
 
 CONDITION_CODES: dict[str, int]

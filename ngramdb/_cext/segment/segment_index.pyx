@@ -77,10 +77,10 @@ cdef enum:
 cdef class SegmentIndex:
     """One immutable segment, whatever its layout: what a kind of segment answers in C++ (segment.hpp), checked.
 
-    A kind is a class below this one that gives its segment to `adopt` when it is made; by itself this is a segment of
-    no documents. Positions are `position_type`: uint32 where the text is short enough for that, else uint64. Rows are
-    in suffix order, by token ids, or (`in_token_order` is False) in another one of the kind's. Where `is_nested` is
-    False, rows that a search finds have numbers beyond `n_tokens`, and are no part of those of shorter n-grams.
+    A kind is a subclass that passes its segment to `adopt` when it is created; this class alone is a segment without
+    documents. Positions are `position_type`: uint32 if the text is short enough for that, else uint64. Rows are
+    in suffix order, by token ids, or (`in_token_order` is False) in another order of the kind. If `is_nested` is
+    False, rows that a search finds have numbers beyond `n_tokens`, and are not among those of shorter n-grams.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -234,7 +234,7 @@ cdef class SegmentIndex:
         return out[:total]
 
     def docs_of(self, int64_t lo, int64_t hi):
-        """Local numbers of the documents that rows [lo, hi) stand in: (k,) uint32, ascending, each once."""
+        """Return the local numbers of the documents that contain rows [lo, hi): (k,) uint32, ascending, each once."""
         self.check_rows(lo, hi)
         cdef Range rows
         cdef vector[uint32_t] out
@@ -283,7 +283,7 @@ cdef class SegmentIndex:
         return vector_to_array(out)
 
     def docs_among(self, int64_t lo, int64_t hi, docs, bint few):
-        """Those of the documents (k,) uint32, ascending, that rows [lo, hi) stand in; `few`: see conditions.hpp."""
+        """Return those of the documents (k,) uint32, ascending, that contain rows [lo, hi); `few`: see conditions.hpp."""
         self.check_rows(lo, hi)
         docs = np.ascontiguousarray(docs, dtype=np.uint32)
         cdef const uint32_t[::1] candidates = docs
@@ -309,12 +309,12 @@ cdef class SegmentIndex:
         code : the condition in prefix order, as conditions.hpp reads it
         grams : its n-grams, in their order
         costs : of locating an occurrence, of reading a token (inf: documents are not read), of locating an
-            occurrence among few candidates; few are at most one document of so many
+            occurrence among few candidates; few are at most one document of that many
         trace : takes (n-gram, whether documents were read for it, among how many) for every choice, in order
 
         Raises
         ------
-        ValueError : the code is no condition
+        ValueError : the code is not a condition
         """
         cdef vector[int32_t] steps
         cdef vector[int64_t] flat
@@ -336,7 +336,7 @@ cdef class SegmentIndex:
         if trace is not None:
             record = &made
         if weighed.few == 0:
-            raise ValueError("few candidates are one document of 0")
+            raise ValueError("few must be at least 1, not 0")
         for step in code:
             steps.push_back(<int32_t>step)
         for ids in grams:
@@ -375,10 +375,10 @@ cdef class SegmentIndex:
         return out
 
     def scan(self, starts, stops, ids):
-        """Where the n-gram (not the empty one) begins in any of the windows [starts[i], stops[i]), found by reading
-        them: (k,) `position_type`, as those are, ascending where the windows ascend.
+        """Return where the n-gram (not the empty one) begins in any of the windows [starts[i], stops[i]), by reading
+        them: (k,) `position_type`, as those are, ascending if the windows ascend.
 
-        Cost: some 0.25 ns a token, and 50 ns a window.
+        Cost: about 0.25 ns per token, and 50 ns per window.
         """
         cdef Ids ngram = read_ids(ids)
         starts = self.positions_of(starts)
@@ -397,7 +397,7 @@ cdef class SegmentIndex:
         return self.as_positions(found)
 
     def count_by_document(self, int64_t lo, int64_t hi):
-        """The documents that rows [lo, hi) stand in, and how many of the rows: two (k,) uint32 arrays, documents
+        """Return the documents that contain rows [lo, hi), and the number of rows in each: two (k,) uint32 arrays, documents
         ascending.
         """
         self.check_rows(lo, hi)
@@ -429,9 +429,9 @@ cdef class SegmentIndex:
         return starts, stops
 
     def documents_at(self, positions):
-        """The documents that token positions stand in: (k,) uint32.
+        """Return the documents that contain token positions: (k,) uint32.
 
-        Cost: a few ns a position where they ascend; the first call makes a map of the documents.
+        Cost: a few ns per position if they ascend; the first call builds a map of the documents.
         """
         positions = self.positions_of(positions)
         cdef size_t n = positions.shape[0]
@@ -461,7 +461,7 @@ cdef class SegmentIndex:
     def tokens_at(self, positions, int64_t ahead):
         """The tokens `ahead` tokens after positions of the segment (before them, if negative): (n,) int64.
 
-        -1 where a document's end lies there. No document's end may lie in between.
+        -1 if a document's end is there. No document's end may be in between.
         """
         positions = np.ascontiguousarray(positions, dtype=self.position_type)
         cdef const void* data = cnp.PyArray_DATA(<cnp.ndarray>positions)
@@ -504,8 +504,8 @@ cdef class SuffixIndex(SegmentIndex):
     checksums : those of the file that holds all arrays: what is read is verified first, block by block
     most_verified : bytes of the suffix array, and of the tokens, that are verified; of larger ones, only
         pointers beyond their ends are noticed
-    far : (keys, lcps, stride), the far index, as `construction.far_index` makes it: where rows have no bits for LCPs,
-        searches go by its far LCPs. The first ones in a file that lies elsewhere go by all of it; keys may be None else
+    far : (keys, lcps, stride), the far index, as `construction.far_index` builds it: if rows have no bits for LCPs,
+        searches use its far LCPs. The first searches in a remote file use all of it; otherwise keys may be None
 
     Raises
     ------
@@ -521,12 +521,12 @@ cdef class SuffixIndex(SegmentIndex):
             raise ValueError(f"{name}: {n_text} symbols are not {n_rows} tokens and {n_documents} separators")
         if <uint64_t>tree.shape[0] != tree_words(n_rows) or <uint64_t>rest.shape[0] != n_samples_of(n_rows):
             raise ValueError(f"{name}: the directory is not that of {n_rows} rows")
-        # Of a file that lies elsewhere they may not be here: then they are checked as they are used.
+        # Those of a remote file may not be present: then they are checked when they are used.
         is_here = checksums is None or checksums.source is None
         if is_here and (doc_starts[0] != 0 or doc_starts[n_documents] != n_text):
             raise ValueError(f"{name}: document starts do not span the {n_text} symbols")
         if gap >> min(8 * tokens.dtype.itemsize, 32):
-            raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
+            raise ValueError(f"{name}: the gap {gap} is not an id of type {tokens.dtype}")
         if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
         self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums, far)  # kept alive

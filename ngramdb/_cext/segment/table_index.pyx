@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
 """Segments in the layouts of other programs: a text with separators, and a table of pointers to its suffixes.
 
-What they share with the native kind, and how their order differs, stands in table_segment.hpp and
+The parts shared with the native kind, and the differences in order, are described in table_segment.hpp and
 reversed_table_segment.hpp.
 """
 
@@ -43,14 +43,14 @@ cdef class TableIndex(SegmentIndex):
     Parameters
     ----------
     text : (n,) uint8, uint16 or uint32 : tokens, and separators between documents
-    table : (n * pointer_bytes,) uint8 : where the text's suffixes begin, sorted; little-endian
-    by_bytes : whether tokens are sorted by their bytes as they stand in a file, else by their numbers
+    table : (n * pointer_bytes,) uint8 : beginnings of the text's suffixes, sorted; little-endian
+    by_bytes : whether tokens are sorted by their bytes in a file, else by their numbers
     in_bytes : whether pointers and offsets count bytes, else tokens
     separator : the id that separates documents, or None
-    offsets : (n_documents,) uint64 : where the separators stand that documents begin with, or None where
+    offsets : (n_documents,) uint64 : positions of the separators that documents begin with, or None if
         separators, if any, end them
     name : the files, to be named in errors
-    is_reversed : whether the tokens of each document stand from the last to the first; these are sorted by bytes,
+    is_reversed : whether the tokens of each document are stored from the last to the first; these are sorted by bytes,
         and have a separator and offsets
 
     Raises
@@ -73,12 +73,12 @@ cdef class TableIndex(SegmentIndex):
         cdef uint64_t n_text = text.shape[0], n_table = table.shape[0]
         cdef uint32_t token_bytes = text.dtype.itemsize
         if text.dtype.kind != "u" or token_bytes not in (1, 2, 4):
-            raise ValueError(f"{name}: tokens are unsigned and have 1, 2 or 4 bytes, and these are {text.dtype}")
+            raise ValueError(f"{name}: tokens must be unsigned integers of 1, 2 or 4 bytes, not {text.dtype}")
         if n_text == 0 or n_table % n_text or not 1 <= n_table // n_text <= 8:
             raise ValueError(f"{name}: a table of {n_table:,} bytes has no pointers of 1 to 8 bytes to "
                              f"{n_text:,} tokens")
         if separator is not None and (separator < 0 or separator >> 8 * token_bytes):
-            raise ValueError(f"{name}: the separator {separator} is no token of {token_bytes} bytes")
+            raise ValueError(f"{name}: the separator {separator} is not a token of {token_bytes} bytes")
         self.arrays = (text, table, offsets)  # kept alive
         a.text = &bytes_view[0]
         a.n_text = n_text
@@ -97,7 +97,7 @@ cdef class TableIndex(SegmentIndex):
         self.stride = table_stride(self.n_tokens)
 
     def sample(self):
-        """The keys of every `stride`-th row, which searches go by: (k,) uint64. Cost: a random read or two for each."""
+        """Return the keys of every `stride`-th row, which searches use: (k,) uint64. Cost: one or two random reads each."""
         cdef uint64_t n = (self.n_tokens + self.stride - 1) // self.stride
         keys = np.empty(n, dtype=np.uint64)
         cdef uint64_t[::1] view = keys

@@ -101,9 +101,9 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     Parameters
     ----------
     text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
-    n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
+    n_symbols : all symbols are below it; bucket arrays take 8 bytes per symbol
     stop : checked every few milliseconds; None means the current work's (`ngramdb.interrupts`)
-    cores : as many threads work as there are of these, which the caller has entered; None means the caller's
+    cores : as many threads work as this budget has, which the caller has entered; None means the caller's
     lcp_width : how many of a row's upper bits hold its LCP (FORMAT.md, "Suffix array")
 
     Returns
@@ -114,10 +114,10 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     ------
     ValueError : the text is too long, does not end in a separator, or has a symbol out of range, or positions
         leave fewer bits free
-    QueryCancelled : it was asked to stop
+    QueryCancelled : the work was stopped
 
     Cost
-        O(n) time, 4 bytes a symbol for the result and at most about 3 more while working.
+        O(n) time, 4 bytes per symbol for the result and at most about 3 more while working.
     """
     cdef uint64_t n = text.shape[0]
     cdef SymbolCounts counts
@@ -142,7 +142,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     return rows[counts.n_separators:]
 
 def lcp_width_for(uint64_t n_text):
-    """How many bits of a row hold its LCP in a segment of so many symbols: 5 to 7, or 0 where there is no room."""
+    """Return the number of a row's bits for its LCP with that many symbols in a segment: 5 to 7, or 0 without room."""
     return lcp_width_of(n_text)
 
 cdef int check_inside(const uint32_t[::1] rows, uint64_t step, uint32_t mask, uint64_t n_text, Poll* poll) except -1:
@@ -178,7 +178,7 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
 
 def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t stride, uint32_t lcp_width=0, Interrupt stop=None,
               CoreBudget cores=None):
-    """The far index of a suffix array whose rows have LCPs of so many bits, see FORMAT.md, "Far index".
+    """Return the far index of a suffix array whose rows have LCPs of this many bits, see FORMAT.md, "Far index".
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t strid
     cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     cdef uint32_t mask = checked_mask(n_text, lcp_width)
     if stride < 1:
-        raise ValueError("there is one row at least from one long key to the next")
+        raise ValueError("there must be at least one row per long key")
     check_inside(rows, 1, mask, n_text, &poll)
     keys = np.empty(4 * n_far_keys(n_rows, stride), dtype=np.uint64)
     lcps = np.empty(n_rows, dtype=np.uint8)
@@ -217,11 +217,11 @@ def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t strid
 
 def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows, uint32_t lcp_width=0,
                     const uint8_t[::1] lcps=None):
-    """The first row of a suffix array in document-end order that is wrong, or None.
+    """Return the first wrong row of a suffix array in document-end order, or None.
 
     Verifies that every row is a token's, that neighbours are in order, and that rows hold the right LCPs (in their upper
-    `lcp_width` bits), or `lcps` are their far LCPs, where these stand beside them. So no token stands in two rows; that as many rows as tokens are there is for the caller to see.
-    No comparison is long, whatever the text repeats.
+    `lcp_width` bits), or `lcps` are their far LCPs if these are beside them. So no token is in two rows; the caller has to
+    check that there are as many rows as tokens. No comparison is long, even in repetitive texts.
 
     Cost: a random read of the text a row, shared by all free cores; 1 MB each.
     """
@@ -277,12 +277,13 @@ def write_symbols(const id_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1]
 
 
 def tree_words(uint64_t n_rows):
-    """Number of 64-bit words in the directory's tree over so many rows."""
+    """Return the number of 64-bit words in the directory's tree over this many rows."""
     return c_tree_words(n_rows)
 
 
 def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt stop=None, uint32_t lcp_width=0):
-    """The directory of a suffix array whose rows have LCPs of so many bits: (tree, rest), see FORMAT.md, "Directory".
+    """Return the directory of a suffix array whose rows have LCPs of this many bits: (tree, rest), see FORMAT.md,
+    "Directory".
     `stop` as for `suffix_array`.
 
     Returns

@@ -52,13 +52,13 @@ cdef class MergeSource:
     text : (n,) uint8, uint16 or uint32; documents, each followed by a separator (0)
     rows : (n - n_documents,) uint32 : its suffix array, whose upper lcp_width bits are LCPs of these symbols
         (FORMAT.md, "Suffix array")
-    starts : (n_documents + 1,) uint32 : where documents begin; ascending
-    kept : (n_documents,) uint8 : not 0 where a document stays; None if all do
+    starts : (n_documents + 1,) uint32 : beginnings of documents; ascending
+    kept : (n_documents,) uint8 : nonzero if a document remains; None if all do
     path : what errors call it
-    has_lcps : False where the rows' LCPs are of other symbols
-    lcps : (n - n_documents,) uint8 : the rows' far LCPs where they have no bits for LCPs, if there are any (FORMAT.md,
+    has_lcps : False if the rows' LCPs are of other symbols
+    lcps : (n - n_documents,) uint8 : the rows' far LCPs, if any, if rows have no bits for LCPs (FORMAT.md,
         "Far index")
-    in_large_pages : whether the text is in pages of megabytes, from where it is fetched in another way: that takes a
+    in_large_pages : whether the text is in pages of megabytes, which are read differently: that takes a
         quarter less time in all, and a quarter more in pages of 4 KB
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
@@ -79,7 +79,7 @@ cdef class MergeSource:
         cdef uint64_t d
         cdef bint ascending = starts.shape[0] > 0 and starts[0] == 0
         if starts.shape[0] < 1 or (kept is not None and <uint64_t>kept.shape[0] != n_documents):
-            raise ValueError(f"{starts.shape[0]} document starts do not fit the documents that stay")
+            raise ValueError(f"{starts.shape[0]} document starts do not fit the remaining documents")
         self.n_symbols = 0
         for d in range(n_documents):
             ascending = ascending and starts[d] < starts[d + 1]
@@ -140,9 +140,9 @@ cdef class RowMerge:
     sources : in the order of the texts; the symbols of all mean the same and are equally wide
     lcp_width : bits for LCPs in the rows that are made: 0 for far LCPs beside them. By their number if not given
 
-    Cost: some 30 ns a row of 2 small sources, 100 of 17 with 60 million symbols each; a quarter of a byte a symbol where
-    documents go, a quarter of a byte a row for the directory, and the chunks that are there at a time. Long matches cost
-    no more than short ones, but for 1 MB a thread.
+    Cost: about 30 ns per row of 2 small sources, 100 of 17 with 60 million symbols each; a quarter of a byte per symbol if
+    documents are removed, a quarter of a byte per row for the directory, and the chunks in progress. Long matches cost
+    no more than short ones, except 1 MB per thread.
     """
 
     cdef unique_ptr[CppRowMerge] rows
@@ -162,7 +162,7 @@ cdef class RowMerge:
         cdef uint64_t n_symbols = 0
         widths = {one.symbol_bytes for one in self.sources}
         if len(widths) != 1:
-            raise ValueError(f"the texts of a merge are of one width, not {sorted(widths)}")
+            raise ValueError(f"the texts of a merge must have the same width, not {sorted(widths)}")
         for source in self.sources:
             inputs.push_back(source.source)
             n_symbols += source.n_symbols
@@ -175,10 +175,10 @@ cdef class RowMerge:
         self.rows = make_row_merge(widths.pop(), inputs)
 
     def plan(self, uint64_t chunk_rows, Interrupt stop=None):
-        """Divides the work into chunks of about so many rows, and returns how many there are."""
+        """Divide the work into chunks of about this many rows, and return their number."""
         cdef Poll poll = poll_of(stop)
         if chunk_rows < 1:
-            raise ValueError("a chunk has one row at least")
+            raise ValueError("a chunk must have at least one row")
         with nogil:
             self.n_chunks = self.rows.get().plan(chunk_rows, &poll)
         self.counts = [0] * self.n_chunks
@@ -194,17 +194,17 @@ cdef class RowMerge:
         self.counts[chunk] = n
 
     def begin(self):
-        """Make room for the directory; all chunks have been counted. Raises ValueError where the rows are not those of
-        the documents that stay.
+        """Allocate the directory; all chunks have been counted. Raises ValueError if the rows are not those of
+        the remaining documents.
         """
         if sum(self.counts) != self.n_rows:
-            raise ValueError(f"{sum(self.counts)} rows of {self.n_rows} tokens that stay")
+            raise ValueError(f"{sum(self.counts)} rows for {self.n_rows} remaining tokens")
         self.firsts = np.cumsum([0, *self.counts]).tolist()
         self.tree = np.empty(tree_words(self.n_rows), dtype=np.uint64)
         self.rest = np.empty(n_samples_of(self.n_rows), dtype=np.uint64)
 
     def merge(self, uint64_t chunk, Interrupt stop=None):
-        """The rows of a chunk, (n,) uint32, and their far LCPs where rows have no bits for LCPs: (n,) uint8, else None.
+        """Return the rows of a chunk, (n,) uint32, and their far LCPs if rows have no bits for LCPs: (n,) uint8, else None.
 
         The first row has no LCP before `join`.
         """
@@ -227,9 +227,9 @@ cdef class RowMerge:
         return out, lcps
 
     def bounds(self, uint64_t chunk):
-        """Where a chunk's rows begin in each source; of the number of chunks, where they end."""
+        """Return the first row of a chunk in each source; for the number of chunks, the ends of the sources."""
         if chunk > self.n_chunks:
-            raise ValueError(f"there are {self.n_chunks} chunks, and no chunk {chunk}")
+            raise ValueError(f"no chunk {chunk}; there are {self.n_chunks}")
         return [self.rows.get().bound(chunk, i) for i in range(<int>len(self.sources))]
 
     def join(self, uint64_t chunk, uint32_t[::1] rows, uint8_t[::1] lcps=None):
@@ -251,9 +251,9 @@ cdef class RowMerge:
 
     @property
     def n_compared(self):
-        """How often a symbol was compared with another one so far."""
+        """The number of comparisons of two symbols so far."""
         return self.rows.get().n_compared()
 
     cdef check_chunk(self, uint64_t chunk):
         if chunk >= self.n_chunks:
-            raise ValueError(f"there are {self.n_chunks} chunks, and no chunk {chunk}")
+            raise ValueError(f"no chunk {chunk}; there are {self.n_chunks}")

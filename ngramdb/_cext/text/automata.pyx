@@ -47,7 +47,7 @@ cdef class SymbolWords:
         table : (n_states, n_classes), the next state; state 0 is dead, words begin in state 1
         accepting : of each state
 
-        Raises ValueError for classes or states that do not exist. Cost: 2-3 ns a symbol, up to the one at which a word is
+        Raises ValueError for classes or states that do not exist. Cost: 2-3 ns per symbol, up to the one at which a word is
         known not to be accepted.
         """
         cdef size_t n = self.offsets.shape[0] - 1

@@ -15,7 +15,7 @@ import numpy as np
 
 
 cdef class PieceTable:
-    """The bytes of every token id: flat[offsets[id]:offsets[id + 1]]. An id without a token has no bytes."""
+    """The bytes of every token id: flat[offsets[id]:offsets[id + 1]]. Ids without a token have no bytes."""
 
     cdef const uint8_t[::1] _flat
     cdef const int64_t[::1] _offsets
@@ -112,7 +112,7 @@ cdef class PieceTable:
     cdef bint _is_text(
         self, const uint32_t[::1] ids, int64_t start, int64_t stop, const uint8_t* text, int64_t size
     ) noexcept nogil:
-        """Whether the tokens ids[start:stop] concatenate to the text of this size."""
+        """Return True if the tokens ids[start:stop] concatenate to the text of this size."""
         cdef int64_t at = 0, piece, length, k
         for k in range(start, stop):
             if ids[k] >= <size_t>self.n_tokens:
@@ -130,9 +130,9 @@ cdef class PieceTable:
 def gather(lists):
     """Many lists of ints as one array: ((m,) uint32, offsets (n + 1,) int64).
 
-    `lists` may be a generator: each list is copied and dropped before the next is asked for, so that its ints' memory
-    is used again at once (three times faster than to make all the lists first). About 4 ns per int beside the lists.
-    Raises OverflowError when an int is not in 0..2**32-1; TypeError when it is no int.
+    `lists` may be a generator: each list is copied and dropped before the next is requested, so that its ints' memory
+    is reused at once (three times faster than to make all the lists first). About 4 ns per int beside the lists.
+    Raises OverflowError when an int is not in 0..2**32-1; TypeError for other objects.
     """
     cdef vector[uint32_t] gathered
     cdef vector[int64_t] ends

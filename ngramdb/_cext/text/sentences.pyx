@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # distutils: language = c++
-"""Where sentences begin in texts, by the rules of Unicode (sentences.hpp). The GIL is released."""
+"""Boundaries of sentences in texts, by the rules of Unicode (sentences.hpp). The GIL is released."""
 
 import numpy as np
 
@@ -84,8 +84,8 @@ def boundaries(bytes text not None):
 def mark_words(texts, const int64_t[::1] offsets not None):
     """Which words of texts begin a sentence: (m,) bool; text k has the words offsets[k]:offsets[k + 1].
 
-    Raises ValueError where a text has another number of words by the rule of the tokenizer `words`; TypeError when one is
-    not bytes. Cost: some 5 ns a byte.
+    Raises ValueError if a text has another number of words by the rule of the tokenizer `words`; TypeError if one is
+    not bytes. Cost: about 5 ns per byte.
     """
     cdef tuple kept = tuple(texts)
     cdef vector[Span] spans
@@ -110,7 +110,7 @@ def mark_words(texts, const int64_t[::1] offsets not None):
 def mark_words_at(bytes text not None, const int64_t[::1] starts not None, int64_t n):
     """Which of the n words of a text begin a sentence, where sentences begin at the bytes `starts`, ascending: (n,) bool.
 
-    Raises ValueError where the text has another number of words.
+    Raises ValueError if the text has another number of words.
     """
     cdef vector[Span] spans
     cdef Scanner scanner
@@ -129,8 +129,8 @@ def mark_words_at(bytes text not None, const int64_t[::1] starts not None, int64
 def mark_places(texts, const int64_t[::1] offsets not None, const int64_t[::1] places not None):
     """Which tokens of texts begin a sentence: (m,) bool; text k has the tokens offsets[k]:offsets[k + 1].
 
-    `places` (m,) says at which byte of its text each token's first character stands that is not white space, -1 for a token
-    without: it belongs to the sentence before.
+    `places` (m,) gives for each token the byte of its first character that is not white space, -1 for a token
+    without one: it belongs to the sentence before.
     """
     cdef tuple kept = tuple(texts)
     cdef vector[Span] spans
@@ -156,7 +156,7 @@ def mark_spelled(texts, const uint32_t[::1] ids not None, const int64_t[::1] off
     Text k has the tokens ids[offsets[k]:offsets[k + 1]]. `lengths` and `leads`, both (v,), are the number of bytes of each
     token and how many of them, white space, it begins with; -1 if it has nothing else.
 
-    Returns None if a text has another length than its tokens, or a token has no length: it is another text. Cost: a pass
+    Returns None if a text and its tokens differ in length, or a token is empty: it is another text. Cost: a pass
     over the texts; a byte per token.
     """
     cdef tuple kept = tuple(texts)

@@ -71,7 +71,7 @@ cdef Span span_of(bytes text) noexcept:
 
 cdef LayerView words_view(const uint8_t[::1] entries, const uint64_t[::1] offsets) except *:
     """The words of (entries, offsets), without a hash table. Offsets are checked here at both ends only; the kernel
-    checks the others one by one, where it follows them."""
+    checks the others one by one when it uses them."""
     cdef LayerView view
     if offsets.shape[0] < 1 or offsets[0] != 0 or offsets[offsets.shape[0] - 1] != <uint64_t>entries.shape[0]:
         raise ValueError("the offsets of the words do not span their bytes")
@@ -87,7 +87,7 @@ cdef LayerView words_view(const uint8_t[::1] entries, const uint64_t[::1] offset
 
 
 def build_slots(const uint8_t[::1] entries not None, const uint64_t[::1] offsets not None):
-    """The hash table of words that stand back to back, as a vocabulary file holds it.
+    """Return the hash table of adjacent words, as a vocabulary file stores it.
 
     Parameters: entries: (m,) uint8; offsets: (n + 1,) uint64, from 0 to m.
     Returns: (k,) uint64, k a power of two.
@@ -203,7 +203,7 @@ cdef class Vocabulary:
         return found
 
     def word(self, id):
-        """The bytes of the word with this id. Raises IndexError where there is none."""
+        """Return the bytes of the word with this id. Raises IndexError for an unknown id."""
         if not 0 <= id < len(self):
             raise IndexError(f"no word has the id {id}")
         cdef uint64_t wanted = id
@@ -213,9 +213,9 @@ cdef class Vocabulary:
         return <bytes>found
 
     def words(self, const uint32_t[::1] ids):
-        """The words with these ids as str, bytes that are no UTF-8 as backslash escapes: a list.
+        """Return the words with these ids as str, bytes that are not UTF-8 as backslash escapes: a list.
 
-        Raises IndexError when there is no such word.
+        Raises IndexError for an unknown id.
         """
         cdef vector[string] found
         cdef size_t n = ids.shape[0]

@@ -77,5 +77,5 @@ def test_arrays_that_contradict_each_other_are_refused(stride):
         SuffixIndex(text, rows, tree, rest, starts, 255, "it", 0, None, 0, (keys, lcps, stride))
     with pytest.raises(ValueError, match="outside of the text"):
         far_index(text, np.array([5], dtype=np.uint32), 2)
-    with pytest.raises(ValueError, match="at least from one long key"):
+    with pytest.raises(ValueError, match="at least one row per long key"):
         far_index(text, rows, 0)

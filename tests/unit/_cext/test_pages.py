@@ -40,7 +40,7 @@ def test_advice_is_taken_for_bytes_that_are_there(descriptor):
     view = memoryview(FileMap(descriptor, 8))
     assert bytes(view) == b"abcdefgh" and resident(view) == 8
     assert advise(view, "at random", 2, 6)
-    with pytest.raises(ValueError, match="bytes 2 to 9 of 8"):
+    with pytest.raises(ValueError, match="bytes 2 to 9 are outside the buffer's 8"):
         advise(view, "soon", 2, 9)
     with pytest.raises(ValueError, match="'never'"):
         advise(view, "never")

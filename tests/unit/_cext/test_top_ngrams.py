@@ -112,9 +112,9 @@ def test_counts_below_zero_name_the_ngram():
 def test_arguments_that_make_no_sense_are_refused():
     segment = segment_of([[1, 2]])
     for n in (0, -1, 2**32):
-        with pytest.raises(ValueError, match="an n-gram has 1 token or more"):
+        with pytest.raises(ValueError, match="an n-gram must have at least 1 token"):
             NgramBlocks([segment], [1], n)
-        with pytest.raises(ValueError, match="an n-gram has 1 token or more"):
+        with pytest.raises(ValueError, match="an n-gram must have at least 1 token"):
             frequent(Index([segment], [1]), n, 1)
     with pytest.raises(ValueError, match="1 segments, 2 signs"):
         NgramBlocks([segment], [1, 1], 1)

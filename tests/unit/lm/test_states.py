@@ -106,5 +106,5 @@ def test_other_models_states_and_ids_are_refused(documents):
     with pytest.raises(ValueError, match="another model"):
         one.state().read(other.state(), 1)
     for token in (-4, 2**32):
-        with pytest.raises(ValueError, match="a token id is from -3"):
+        with pytest.raises(ValueError, match="a token id must be from -3"):
             one.state().read(one.state(), token)

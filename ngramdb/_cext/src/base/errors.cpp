@@ -60,7 +60,7 @@ void set_damage_error(const DamagedBlock& e) {
                                         expected, "found", found));
 }
 
-// Made where the current work is known, with its progress.
+// Created where the current work and its progress are known.
 void set_interrupted_error(const Interrupted& e) {
   PyObject* const module = PyImport_ImportModule("ngramdb._cext.base.interrupt");
   if (module == nullptr) return;

@@ -49,7 +49,7 @@ class Condition {
     int32_t code;
     uint32_t gram;  // of kGram
     uint32_t end;   // the first node that is not below this one
-    double weight;  // at most how many occurrences bear on it; infinite where it selects by leaving out
+    double weight;  // upper bound on the relevant occurrences; infinite if it selects by exclusion
   };
 
   static constexpr double kInfinite = std::numeric_limits<double>::infinity();

@@ -41,18 +41,18 @@ inline uint64_t lcps_below_plain(const Rows& rows, uint64_t start, uint32_t n, u
 #if defined(__x86_64__)
 inline uint64_t ones_below(uint32_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
-// All bits from the lowest one of `mask` on; none if it has none.
+// All bits from the lowest one of `mask` on; 0 if `mask` is 0.
 inline uint64_t first_on(uint64_t mask) { return 0 - (mask & (0 - mask)); }
 
-// Where the rows end that agree with row `first` of a piece of n (kBefore: the row before it), by the rows that do not
+// The end of the rows that agree with row `first` of a piece of n (kBefore: the row before it), by the rows that do not
 // agree with the one before them.
 inline uint32_t end_behind(uint32_t first, uint64_t changes, uint32_t n) {
   if (first != BlindEnd::kBefore) changes &= ~ones_below(first + 1);
   return changes == 0 ? n : static_cast<uint32_t>(__builtin_ctzll(changes));
 }
 
-// The LCPs of a piece as bytes, as many as there can be where there are fewer than 64. Two kinds of vectors, the same functions: below()
-// marks the LCPs below a number, below_known() those up to `known`, or row 0 where it is kUnknown; branches() those that
+// The LCPs of a piece as bytes, padded with the largest value to 64. Two kinds of vectors have the same functions: below()
+// marks the LCPs below a number, below_known() those up to `known`, or row 0 if it is kUnknown; branches() those that
 // name a bit of the key that is one.
 inline __m128i key_bytes(uint64_t first, uint64_t rest) {
   return _mm_set_epi64x(static_cast<int64_t>(__builtin_bswap64(rest)), static_cast<int64_t>(__builtin_bswap64(first)));
@@ -114,7 +114,7 @@ struct LcpsAvx2 {
     const __m256i high = _mm256_broadcastsi128_si256(key_bytes(key.word[2], key.word[3]));
     __m256i found[2];
     for (uint32_t k = 0; k < 2; ++k) {
-      // Of bits from 128 on: by the highest bit of each LCP.
+      // For bits from 128 on: by the highest bit of each LCP.
       found[k] = named(
           k, _mm256_blendv_epi8(_mm256_shuffle_epi8(low, places(k)), _mm256_shuffle_epi8(high, places(k)), half[k]));
     }
@@ -176,8 +176,8 @@ struct LcpsAvx512 {
   // The rows that none of `zeros` leaves out. Row z of these leaves out itself and what follows, up to the next LCP below
   // its own.
   //
-  // Going through the rows, one remembers the LCP of the outermost row that leaves them out, or that there is none: a row
-  // with LCP l turns what is remembered, m, into m if l >= m, else into l where it is one of `zeros`, else into none. Such
+  // Going through the rows, one keeps the LCP of the outermost row that excludes them, or "none": a row with LCP l maps the
+  // kept value m to m if l >= m, else to l if it is one of `zeros`, else to "none". Such
   // functions, "beyond `least` it is `state`, else as it was", can be joined two by two, so six steps join them all (a
   // prefix scan). Numbers are turned round, 255 - l, none being 0: then zeros that are shifted in change nothing.
   NGRAMDB_TARGET uint64_t taken(uint64_t zeros) const {
@@ -263,7 +263,7 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_beside_av
                                      _mm512_set1_epi8(static_cast<char>(bits)));
 }
 
-// The same as the plain one; `zeros` marks where the key's bit is zero.
+// The same as the plain one; `zeros` marks the zero bits of the key.
 template <class AnyKey>
 __attribute__((target("avx2,bmi,popcnt"))) BlindEnd blind_search_avx2(const Rows& rows, uint64_t start, uint32_t n,
                                                                       const AnyKey& key, uint32_t bits,

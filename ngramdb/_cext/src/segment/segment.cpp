@@ -1,7 +1,7 @@
-// What a segment answers when its kind knows no faster way: by the primitives alone.
+// Default answers of a segment, for kinds that know no faster way: by the primitives alone.
 //
 // Plain rather than fast, since these functions define what the overriding ones must answer. Those that only search for
-// equal neighbours among rows do not depend on the order of rows; `find` and `narrow` go by `rank`.
+// equal neighbours among rows do not depend on the order of rows; `find` and `narrow` use `rank`.
 #include "ngramdb/segment/segment.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace ngramdb {
 
 namespace defaults {
 
-// Whether the suffix at a position is below the n ids (negative), begins with them (0) or is above them.
+// Returns whether the suffix at a position is below the n ids (negative), begins with them (0) or is above them.
 int compare(const Segment& segment, Position at, const TokenId* ids, uint32_t n) {
   constexpr uint32_t kPiece = 32;
   TokenId found[kPiece];
@@ -68,7 +68,7 @@ Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
   return {lo, defaults::first_row({lo, rows.hi}, [&](Row row) { return rank_of(row) > wanted; })};
 }
 
-// ---- what follows, and what stands before -----------------------------------------------------------------
+// ---- following and preceding tokens -----------------------------------------------------------------------
 
 void Segment::children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const {
   const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };

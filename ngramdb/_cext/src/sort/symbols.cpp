@@ -1,4 +1,4 @@
-// Passes over symbols and rows, for the widths that there are.
+// Passes over symbols and rows, for all widths of symbols.
 #include <algorithm>
 
 #include "ngramdb/sort/construction.hpp"

@@ -8,7 +8,7 @@
 
 namespace ngramdb {
 
-// What is thrown when they cannot be brought. Threads without an interpreter state may throw it, and drop it.
+// Thrown if they cannot be fetched. Threads without an interpreter state may throw and discard it.
 struct NotBrought {
   std::shared_ptr<PyObject> error;
 };

@@ -1,4 +1,4 @@
-// Numbers in files are little-endian. Kernels read words of mapped files as they stand, and find the first byte in which
+// Numbers in files are little-endian. Kernels read words of mapped files unchanged, and find the first byte in which
 // two words differ in the lowest bits.
 #pragma once
 

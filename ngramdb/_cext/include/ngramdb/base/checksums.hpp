@@ -1,10 +1,10 @@
 // The checksums of a file by blocks, and which of its blocks have been verified.
 //
 // A block is verified when a byte of it is first needed, once in the life of the object, whichever kernel or thread needs
-// it. Files don't change, so threads that verify the same block at the same time do no harm, and a bit that a thread sees
-// says all that it must know: relaxed order is enough.
+// it. Files don't change, so threads that verify the same block at the same time do no harm, and the bit that a thread
+// sees is all the information it needs: relaxed order is enough.
 //
-// Of a file that lies elsewhere a part may be all that is here: what is missing is brought before it is verified.
+// Only a part of a remote file may be present: missing bytes are fetched before they are verified.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace ngramdb {
 
 class Checksums {
  public:
-  // Brings bytes [start, stop), and the checksums at [table_start, table_stop), where they are not here; with `again`
+  // Fetches bytes [start, stop), and the checksums at [table_start, table_stop), unless they are present; with `again`
   // in any case. Called by several threads at once, with the GIL or without it; may throw.
   using Bring =
       std::function<void(uint64_t start, uint64_t stop, uint64_t table_start, uint64_t table_stop, bool again)>;
@@ -37,15 +37,15 @@ class Checksums {
     for (uint64_t i = 0; i < n_words_; ++i) sound_[i].store(0, std::memory_order_relaxed);
   }
 
-  // To be called before anything is verified. Arrays of at most `together` bytes are brought as a whole, others too when
-  // there is a need for so many places that `around` bytes of each would be more.
+  // Must be called before anything is verified. Arrays of at most `together` bytes are fetched as a whole; so are others if
+  // so many of their places are needed that `around` bytes for each would be more.
   void set_bring(Bring bring, uint64_t together, uint64_t around) {
     bring_ = std::move(bring);
     together_ = together;
     around_ = around;
   }
 
-  // Whether an array is verified as a whole before a number of its places are used.
+  // Returns true if an array is verified as a whole before that many of its places are used.
   bool is_whole(uint64_t n_bytes, uint64_t n_places) const {
     return n_bytes <= together_ || n_places > n_bytes / around_;
   }
@@ -71,7 +71,7 @@ class Checksums {
     return n_new;
   }
 
-  // Whether all of them have been.
+  // Returns true if all of them have been verified.
   bool verified(uint64_t start, uint64_t stop) const {
     if (start >= stop) return true;
     const uint64_t last = (stop - 1) >> block_shift_;
@@ -81,7 +81,7 @@ class Checksums {
     return true;
   }
 
-  // Verifies the blocks of `n` values that stand in the file, by their address.
+  // Verifies the blocks of `n` values of the file, given by their address.
   template <class T>
   uint64_t verify_at(const T* values, uint64_t n) {
     const uint64_t start = static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(values) - bytes_);
@@ -99,11 +99,11 @@ class Checksums {
     }
   }
 
-  // Whether a file that is in use shall get into memory as a whole.
+  // Sets whether a file in use is read into memory as a whole.
   void set_reads_along(bool wanted) { reads_along_.store(wanted, std::memory_order_relaxed); }
 
-  // Verifies blocks that are wholly in bytes [start, stop), and are here: for the sake of what is asked later. Damaged ones
-  // are passed over: who needs one is told.
+  // Verifies, ahead of time, the blocks that lie wholly in bytes [start, stop) and are present. Damaged blocks are skipped:
+  // reads that need them report them.
   void verify_beforehand(uint64_t start, uint64_t stop) {
     const uint64_t first = (start + (uint64_t{1} << block_shift_) - 1) >> block_shift_;
     const uint64_t last = stop >= n_bytes_ ? n_blocks() : stop >> block_shift_;
@@ -112,24 +112,24 @@ class Checksums {
     }
   }
 
-  // Whether every block of the file has been verified.
+  // Returns true if every block of the file has been verified.
   bool all_sound() const { return n_sound_.load(std::memory_order_relaxed) == n_blocks(); }
 
-  // How many blocks have been verified.
+  // Returns the number of verified blocks.
   uint64_t n_verified() const { return n_sound_.load(std::memory_order_relaxed); }
 
  private:
-  // Bytes that are read together rather than page by page, and how many are asked for at a time.
+  // Arrays larger than this are read together rather than page by page; bytes to read ahead at a time.
   static constexpr uint64_t kMany = 1 << 15, kAhead = 1 << 23;
   // Blocks that some fifty searches read; bytes of the file for each block that is read before any are read along.
   static constexpr uint64_t kSeldom = 256, kBytesASeldomBlock = 1 << 18;
-  // Bytes that are read along at a time, two large pages, which takes about as long as reading so many blocks.
+  // Bytes that are read ahead at a time (two large pages), which takes about as long as reading this many blocks.
   static constexpr uint64_t kPiece = 1 << 22, kBlocksAPiece = 48;
   // Blocks that are verified along, one after the other, in the time that one at a random place takes; and the most at a time.
   static constexpr uint64_t kAlong = 2, kMostAlong = 1024;
 
-  // Called when new blocks were verified at random places: who asks a few questions reads a few pages, and who goes on
-  // asking has the whole file in memory after a while, in large pages where the system has them, and verified.
+  // Called when new blocks were verified at random places: a process with few queries reads few pages; one with many has
+  // the whole file in memory eventually, in large pages if the system has them, and verified.
   //
   // Reading along begins when a share of the file's reading time has gone into random reads, and takes about as long as
   // these do from then on: so nobody waits more than twice as long as without it. What has been read along is verified
@@ -154,8 +154,8 @@ class Checksums {
     verify_along(n_new);
   }
 
-  // Verifies some blocks of what has been read along. Ever more as fewer are left: questions need ever fewer new blocks, and
-  // would else go on looking whether they do.
+  // Verifies some of the blocks that were read ahead. The fewer are left, the more are verified per call: queries need ever
+  // fewer new blocks, and would otherwise keep checking for them.
   void verify_along(uint64_t n_new) {
     const uint64_t n_all = n_blocks(), read = read_up_to_.load(std::memory_order_relaxed);
     const uint64_t ready = read >= n_bytes_ ? n_all : read >> block_shift_;
@@ -188,7 +188,7 @@ class Checksums {
            table + sizeof(uint32_t) * (last + 1), again);
   }
 
-  // Whether a block has its checksum: it is sound then.
+  // Returns true if a block matches its checksum, that is, if it is intact.
   bool matches(uint64_t block, uint32_t* expected = nullptr, uint32_t* found = nullptr) {
     const uint64_t start = block << block_shift_, stop = std::min(start + (uint64_t{1} << block_shift_), n_bytes_);
     uint32_t sums[2];
@@ -206,7 +206,7 @@ class Checksums {
   __attribute__((noinline)) void verify_block(uint64_t block) {
     uint32_t expected, found;
     if (matches(block, &expected, &found)) return;
-    if (bring_ != nullptr) {  // what is kept here may be damaged, where the file itself is not
+    if (bring_ != nullptr) {  // the local copy may be damaged while the file is intact
       bring(block, block, true);
       if (matches(block, &expected, &found)) return;
     }

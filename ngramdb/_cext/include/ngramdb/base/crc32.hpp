@@ -1,5 +1,5 @@
 // CRC-32 as in zlib and gzip (polynomial 0xEDB88320): eight bytes at a time by tables, or by carry-less multiplication
-// where the processor has it, some ten times faster.
+// if the processor supports it, about ten times faster.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What is thrown when a block of a file is not what it was when it was written.
+// Thrown if a block of a file differs from its state when it was written.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ struct PlacedValue {
   uint32_t place;
 };
 
-// The values of an array with their places, fewer than 2^32, sorted by values, equal ones by their places: in rounds over
-// 11 bits each, but for bits in which no two values differ.
+// The values of an array with their places, fewer than 2^32, sorted by value and then by place: in rounds over
+// 11 bits each, skipping bits in which no two values differ.
 class PlacedInOrder {
  public:
   PlacedInOrder(const int64_t* values, size_t n, StopFlag stop) : sorted_(new PlacedValue[n]) {
@@ -69,7 +69,7 @@ inline void order_values(const int64_t* values, size_t n, int64_t* places, StopF
   }
 }
 
-// Numbers values in ascending order of the distinct ones, and appends where each of these stands first.
+// Numbers values in ascending order of the distinct ones, and appends the first place of each distinct value.
 inline void number_values(const int64_t* values, size_t n, int64_t* numbers, std::vector<int64_t>& first,
                           StopFlag stop) {
   const PlacedInOrder sorted(values, n, stop);

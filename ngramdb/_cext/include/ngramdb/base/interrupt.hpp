@@ -1,8 +1,8 @@
 // Stopping a kernel from outside, and telling how far it is.
 //
 // A kernel that may run for more than a few milliseconds takes a `StopFlag` (a pointer to its own Poll, or null) and
-// calls `check_stop(stop)` after every piece of work of at most some milliseconds; a look costs about 25 ns. It throws
-// when the work shall end: by a request of another thread, at a deadline, or since Python code that was
+// calls `check_stop(stop)` after every piece of work of at most a few milliseconds; a check costs about 25 ns. It throws
+// when the work must stop: at the request of another thread, at a deadline, or because Python code that was
 // run meanwhile (a signal's handler, a progress callback) raised. Kernels leave by that exception and clean up by
 // their destructors.
 #pragma once
@@ -20,23 +20,23 @@ struct Interrupted {
 };
 
 constexpr int64_t kNever = INT64_MAX;
-// Between two visits to Python: well below the 100 ms within which Ctrl-C shall work, and rare enough that waiting for
+// The interval between two visits to Python: well below the 100 ms within which Ctrl-C must work, but rare since waiting for
 // the GIL (5 ms while other threads run Python code) costs little.
 constexpr int64_t kVisitInterval = 30'000'000;
 
-// Pieces of work between two looks where one piece takes ten nanoseconds to a hundred: a few milliseconds.
+// Pieces of work between two checks if one takes ten to a hundred nanoseconds: a few milliseconds.
 constexpr uint32_t kStopInterval = 1u << 16;
 
 // Nanoseconds of a clock that never goes back.
 int64_t now_ns();
 
-// What threads share of a piece of work: whether it shall stop, and how far it is.
+// State of a piece of work that threads share: whether it must stop, and its progress.
 struct StopState {
   std::atomic<uint32_t> n_requests{0};
   std::atomic<int64_t> deadline_ns{kNever};
   // Looks until the work stops, for tests that stop it at each of them in turn.
   std::atomic<int64_t> polls_left{kNever};
-  // The work goes on in steps; a kernel is within the one that leads from `done` to `done + step`. Shares of 1.
+  // The work proceeds in steps; a kernel is within the one from `done` to `done + step`. Shares of 1.
   std::atomic<double> done{0.0};
   std::atomic<double> step{0.0};
   std::atomic<double> fraction{-1.0};  // negative: not known

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>  // defines __GLIBC__ where it is that library
+#include <cstdlib>  // defines __GLIBC__ if it is that library
 #include <new>
 #include <type_traits>
 

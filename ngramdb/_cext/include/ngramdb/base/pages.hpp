@@ -1,4 +1,4 @@
-// Maps of files, and telling the system how they will be read. That is advice: where it is not heard, answers are the same.
+// Maps of files, and hints to the system about how they will be read. Answers do not depend on hints.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace ngramdb {
 enum class Reading {
   kUsual,       // the system reads some pages around the one that is needed
   kAtRandom,    // that page alone
-  kLargePages,  // as in kUsual, by pages of 2 MB or what the machine has, where the file system has them
+  kLargePages,  // as kUsual, with large pages (2 MB or the machine's size) if the file system supports them
   kSoon,        // these bytes will be needed: their pages may be read now
   kNow,         // the same, and the call returns when they have been read
   kDone,        // this process needs them no longer: they do not count as its memory
@@ -29,7 +29,7 @@ inline size_t page_size() {
   return size;
 }
 
-// The first `n` bytes of a file, for reading; null with an errno where the system refuses, or the file has fewer. n > 0
+// Maps the first `n` bytes of a file for reading; null with errno if the system fails or the file is shorter. n > 0
 inline void* map_file(int fd, size_t n) {
   struct stat file;
   if (fstat(fd, &file) != 0) return nullptr;
@@ -44,7 +44,7 @@ inline void unmap(void* mapped, size_t n) { munmap(mapped, n); }
 
 // Says so of the pages with `n` bytes; whether the system took it.
 //
-// Of what is done, pages that have other bytes as well are kept. The memory must be a file's, not changed.
+// With kDone, pages that also contain other bytes are kept. The memory must be a file's, unchanged.
 inline bool advise(const void* bytes, size_t n, Reading how) {
   int advice = MADV_NORMAL;
   if (how == Reading::kAtRandom) advice = MADV_RANDOM;
@@ -68,7 +68,7 @@ inline bool advise(const void* bytes, size_t n, Reading how) {
   return n == 0 || madvise(reinterpret_cast<void*>(first), start + n - first, advice) == 0;
 }
 
-// How many of the bytes are in memory: whole pages are, or are not.
+// Returns the number of bytes in memory, counted in whole pages.
 inline uint64_t resident(const void* bytes, size_t n) {
 #if defined(__APPLE__)
   std::vector<char> is_there;

@@ -35,7 +35,7 @@ inline void sort_positions(uint32_t* values, size_t n, StopFlag stop) {
     }
     std::swap(from, to);
   }
-  // Three rounds: the result stands in the spare array.
+  // Three rounds: the result is in the spare array.
   std::copy(from, from + n, values);
 }
 

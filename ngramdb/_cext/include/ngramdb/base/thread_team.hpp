@@ -15,7 +15,7 @@
 
 namespace ngramdb {
 
-// How many more threads may work. Every thread that works counts, also those that call the kernels.
+// The number of further threads that may work. Every working thread counts, including those that call the kernels.
 class CoreBudget {
  public:
   explicit CoreBudget(int n) : free_(n) {}
@@ -65,13 +65,13 @@ class ThreadTeam {
 
   uint32_t size() const { return 1 + static_cast<uint32_t>(n_more_); }
 
-  // For member `i` to call every few milliseconds: throws Interrupted when the work shall end, or a part of it threw.
+  // For member `i` to call every few milliseconds: throws Interrupted if the work must stop, or a part of it threw.
   void look(uint32_t i) {
     if (i == 0) check_stop(stop_);
     if (failed_.load(std::memory_order_relaxed)) throw Interrupted{StopReason::kRequested};
   }
 
-  // What member `i` gives to kernels that look by themselves.
+  // The poll that member `i` passes to kernels that check for interrupts themselves.
   Poll poll_of(uint32_t i) const {
     return (stop_ == nullptr ? Poll() : *stop_).for_member(&failed_, i > 0);
   }
@@ -90,16 +90,16 @@ class ThreadTeam {
  private:
   using Work = std::function<void(uint32_t)>;
 
-  // Whether there is a core for one more thread; takes it if need be.
+  // Returns true if there is a core for one more thread, reserving it if necessary.
   bool has_core(size_t n_threads);
 
-  // Begins work(i) in a thread of its own, i being how many there are then; false if there are no more to be had.
+  // Starts work(i) in a thread, i being the number of threads then; false if no further thread can be started.
   bool start(std::vector<std::thread>& threads, const Work& work);
 
   // Waits until all have ended.
   void join(std::vector<std::thread>& threads);
 
-  // What is thrown is kept; the first error only.
+  // Keeps the first exception that is thrown.
   void guarded(const std::function<void()>& work);
 
   // Waits for the others, with interrupt checks on their behalf.

@@ -22,22 +22,22 @@ struct DocumentSet {
   bool negated = false;
 };
 
-// What locating an occurrence, scanning a token (infinite: documents are never read), and locating an occurrence among few
-// candidates cost; few are at most one document of `few`.
+// Costs of locating an occurrence, of scanning a token (infinite: documents are never read), and of locating an
+// occurrence among few candidates; few are at most one document of `few`.
 struct ConditionCosts {
   double locate, scan, sift;
   uint64_t few;
 };
 
-// An n-gram that was looked for among so many documents, all of them or candidates.
+// An n-gram that was searched for among this many documents, all of them or candidates.
 struct ConditionStep {
   uint32_t gram;
   bool scanned;
   uint64_t n_candidates;
 };
 
-// Those of the documents (ascending) that the rows stand in. `few`: rows are sifted by where the documents stand, which
-// takes a part of the time of collecting all of the rows' documents.
+// Those of the documents (ascending) that contain the rows. `few`: rows are filtered by the documents' positions, which
+// takes a fraction of the time of collecting all of the rows' documents.
 void locate_among(const Segment& segment, Range rows, const uint32_t* documents, size_t n_documents, bool few,
                          std::vector<uint32_t>& out, StopFlag stop);
 

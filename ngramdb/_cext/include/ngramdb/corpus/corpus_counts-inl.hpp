@@ -14,9 +14,9 @@ namespace ngramdb {
 
 namespace batch {
 
-// Batches of at least so many queries are sorted first: neighbours then share cache lines.
+// Batches of at least this many queries are sorted first: neighbours then share cache lines.
 constexpr size_t kSortFrom = 1024;
-// … unless they are longer than so many tokens on the average: fetching them out of order then costs more than it saves.
+// … unless they are longer than this many tokens on average: fetching them out of order then costs more than it saves.
 constexpr int64_t kSortedLength = 16;
 
 // Order of the n-grams by their first two tokens (as far as 33 bits distinguish them), by counting sort.
@@ -62,9 +62,9 @@ inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* off
   return order;
 }
 
-// Batches of at least so many queries, milliseconds of work, are shared by all cores that are free, in pieces of about
+// Batches of at least this many queries, milliseconds of work, are shared by all free cores, in pieces of about
 // half a millisecond: on a busy machine the last piece may have to be waited for, and a
-// thread takes some 30 microseconds to start.
+// thread takes about 30 microseconds to start.
 constexpr size_t kShareFrom = 8192;
 constexpr size_t kPiece = 1024;
 

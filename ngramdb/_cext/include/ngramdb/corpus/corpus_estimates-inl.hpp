@@ -38,8 +38,8 @@ inline int64_t CorpusIndex::n_subtracted(const Range* ranges) const {
 }
 
 // The same where subtracted segments have the context, too. All that the others have but one token must then be
-// taken off. Where less is taken off than stays, that token is after most of the added rows, so after the middle one
-// of some added segment: rows that it is after stand together.
+// subtracted. If less is subtracted than remains, that token follows most of the added rows, and therefore the middle one
+// of some added segment: the rows that it follows are adjacent.
 inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
   if (count <= n_subtracted(ranges)) {
     std::vector<Run> next;

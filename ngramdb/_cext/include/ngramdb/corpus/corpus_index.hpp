@@ -18,7 +18,7 @@
 
 namespace ngramdb {
 
-// What P(token | context) is made of. effective_n: length of the context that was used, plus one. sparse: the
+// The counts behind P(token | context). effective_n: length of the context that was used, plus one. sparse: the
 // context has just one continuation.
 struct Estimate {
   int64_t cont_count = 0;
@@ -40,7 +40,7 @@ struct Distribution {
   bool is_left_out = false;      // the context occurs more often than asked for
 };
 
-// One of several distributions whose runs stand one after the other: where its own end.
+// One of several distributions whose runs are stored one after the other: the end of its runs.
 struct DistributionEnd {
   uint64_t n_runs = 0;  // up to here
   int64_t n_ends = 0;
@@ -70,7 +70,7 @@ class CorpusIndex {
  public:
   // Searches that are kept in flight.
   static constexpr size_t kLanes = 32;
-  // Up to so many requests, segments are searched side by side: more of them overlap within a segment, at a lower price.
+  // Up to this many requests, segments are searched side by side: more of them overlap within a segment, at a lower price.
   static constexpr size_t kFewRequests = 2;
   // Questions between two interrupt checks: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
   static constexpr size_t kStopLanes = 8 * kLanes;
@@ -117,7 +117,7 @@ class CorpusIndex {
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
 
-  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one after the other, and where each one's end.
+  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one after the other, and the end of each one's.
   void distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix, uint32_t order,
                      std::vector<Run>& runs, DistributionEnd* ends, StopFlag stop) const;
 

@@ -11,14 +11,14 @@
 
 namespace ngramdb {
 
-// First index in [0, n) whose value is not below `value`, looked for from `from` on in doubling steps (or in all of the
-// values where the window before began further on).
+// First index in [0, n) whose value is not below `value`, searched for from `from` in doubling steps (or in all of the
+// values if the window before began further on).
 inline size_t seek(const uint32_t* values, size_t n, size_t from, uint32_t value) {
   if (from > 0 && values[from - 1] >= value) return static_cast<size_t>(std::lower_bound(values, values + from, value) - values);
   return gallop(values, n, from, value);
 }
 
-// Whether some value (they ascend) lies in [lo[i], hi[i]). Windows that ascend cost O(n + m), or O(n log(m / n)) where
+// Returns whether some value (ascending) is in [lo[i], hi[i]). Ascending windows cost O(n + m), or O(n log(m / n)) if
 // there are many more values than windows.
 inline void windows_with(const uint32_t* values, size_t m, const uint32_t* lo, const uint32_t* hi, size_t n,
                          uint8_t* out, StopFlag stop) {
@@ -30,7 +30,7 @@ inline void windows_with(const uint32_t* values, size_t m, const uint32_t* lo, c
   }
 }
 
-// Whether each of n ascending values lies in some window [lo, hi); windows ascend and don't overlap.
+// Returns whether each of n ascending values is in some window [lo, hi); windows ascend and don't overlap.
 inline void values_within(const uint32_t* values, size_t n, const uint32_t* lo, const uint32_t* hi, size_t m,
                           uint8_t* out, StopFlag stop) {
   size_t at = 0;  // the first window that begins after the value
@@ -45,8 +45,8 @@ inline void values_within(const uint32_t* values, size_t n, const uint32_t* lo, 
   }
 }
 
-// The least end of the matches that start in [lo[i], hi[i]); 0 where none does. Starts ascend, ends lie after them, so a
-// match that starts at or after the least end so far cannot end before it.
+// The least end of the matches that start in [lo[i], hi[i]), or 0 without matches. Starts ascend and precede their ends,
+// so a match that starts at or after the least end so far cannot end before it.
 inline void least_ends(const uint32_t* starts, const uint32_t* ends, size_t m, const uint32_t* lo, const uint32_t* hi,
                        size_t n, uint32_t* out, StopFlag stop) {
   size_t at = 0;

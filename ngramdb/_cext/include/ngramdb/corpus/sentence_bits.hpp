@@ -1,4 +1,4 @@
-// A segment's sentences: bit p of a vector is set where the symbol at p begins a sentence, and for separators.
+// A segment's sentences: bit p of a vector is set if the symbol at p begins per sentence, and for separators.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace ngramdb {
 
 struct SentenceBits {
-  const uint8_t* bytes = nullptr;  // none where the segment's sentences are not known
+  const uint8_t* bytes = nullptr;  // null if the segment's sentences are unknown
   uint64_t n = 0;                  // bits
 
   bool at(uint64_t p) const { return p < n && ((bytes[p / 8] >> (p % 8)) & 1u) != 0; }
 
-  // The last p' <= p that is set, 0 if there is none. p < n.
+  // The last set p' <= p, or 0. p < n.
   uint64_t begin_of(uint64_t p) const {
     for (;;) {
       if (p % 8 == 7 && bytes[p / 8] == 0) {
@@ -27,7 +27,7 @@ struct SentenceBits {
     }
   }
 
-  // The first p' > p that is set, n if there is none.
+  // The first set p' > p, or n.
   uint64_t end_of(uint64_t p) const {
     for (++p; p < n; ++p) {
       while (p % 8 == 0 && p + 8 <= n && bytes[p / 8] == 0) p += 8;

@@ -1,4 +1,4 @@
-// The words of texts whose tokens are pieces of words: which ones begin in a token, and all that there are.
+// The words of texts whose tokens are pieces of words: those that begin in a token, and all of them.
 //
 // A text is the bytes of its tokens, one after the other, and its words are those of the `words` tokenizer (words.hpp).
 // Which words begin in a token depends on a few characters before it and after them: as many are read, never the whole
@@ -17,7 +17,7 @@
 
 namespace ngramdb {
 
-// The bytes of token i are flat[offsets[i], offsets[i + 1]); a token that is not there has none.
+// The bytes of token i are flat[offsets[i], offsets[i + 1]); a missing token has no bytes.
 struct TokenPieces {
   const uint8_t* flat = nullptr;
   const int64_t* offsets = nullptr;
@@ -29,8 +29,8 @@ struct TokenPieces {
   }
 };
 
-// One word, or several that follow each other: the tokens that they stand in, the first one included, and how many bytes of
-// the first and of the last one stand before and after them.
+// One word, or several consecutive ones: the number of tokens that contain them, including the first one, and the number
+// of bytes of the first token before them and of the last token after them.
 struct WordPlace {
   uint64_t n_tokens;
   int64_t before;
@@ -43,8 +43,8 @@ class WordFinder {
   WordFinder(const TokenPieces& pieces, const std::vector<words::LayerView>& sets) : pieces_(pieces), sets_(sets) {}
 
   // Calls sink(place) for every place in a token where words begin that are of the sets first … first + n - 1, one after the
-  // other: ascending. `tokens` reads the text there: `before(i)` is the i-th token before it, kNoToken where the document
-  // begins, and `ahead(n, out)` gives at most n from it on, fewer at the document's end, and says how many.
+  // other: ascending. `tokens` reads the text there: `before(i)` is the i-th token before it, kNoToken before the document;
+  // `ahead(n, out)` reads at most n tokens from it on, fewer at the document's end, and returns their number.
   template <class Tokens, class Sink>
   void find(const Tokens& tokens, uint64_t first, uint64_t n, Sink sink, StopFlag stop) {
     // Nearly always the words end with these tokens, and the character before them is in the token before.
@@ -103,7 +103,7 @@ class WordFinder {
   }
 
   // A place before the first token from which on the text can be cut as from its beginning: the last character there that
-  // neither goes with the one before it nor joins it to another.
+  // neither continues the one before it nor joins it to another.
   size_t known_beginning() const {
     const uint8_t* const data = bytes_.data();
     for (size_t at = origin_; at > 0; --at) {
@@ -154,9 +154,9 @@ class WordFinder {
   std::vector<TokenId> before_, ahead_;
   std::vector<Word> words_;
   std::vector<WordPlace> found_;
-  size_t origin_ = 0;     // where the first token begins
-  bool begins_ = false;   // whether the bytes are from the document's beginning on
-  bool ends_all_ = false;  // whether they go on to its end
+  size_t origin_ = 0;     // the beginning of the first token
+  bool begins_ = false;   // true if the bytes begin with the document
+  bool ends_all_ = false;  // true if they extend to its end
 };
 
 // Reads the tokens around a position of a segment.
@@ -189,13 +189,13 @@ struct TokensOfRow {
   }
 };
 
-// The words of a segment's texts, each once, and for each the sequences of tokens that it stands in.
+// The distinct words of a segment's texts, each with the sequences of tokens in which it occurs.
 class WordForms {
  public:
   // `most` is how many sequences there may be; more throw std::overflow_error.
   WordForms(const TokenPieces& pieces, uint64_t most) : pieces_(pieces), most_(most), last_(pieces.n, ~uint64_t{0}) {}
 
-  // Reads a segment. Time: some 80 ns a token.
+  // Reads a segment. Time: about 80 ns per token.
   void collect(const Segment& segment, StopFlag stop) {
     const uint64_t n = segment.n_documents();
     for (uint64_t i = 0; i < n; ++i) {
@@ -220,7 +220,7 @@ class WordForms {
     ids_.clear();
     ends_.clear();
     Position at = span.start;
-    // What cannot be cut yet is kept; so as not to cut it again and again, as much is read once more.
+    // Text that cannot be cut yet is kept; the amount read is doubled, so that it is not cut repeatedly.
     while (at < span.stop || !bytes_.empty()) {
       check_stop(stop);
       const size_t wanted = std::max(kBytes, 2 * bytes_.size());
@@ -266,7 +266,7 @@ class WordForms {
     for (size_t& end : ends_) end -= done;
   }
 
-  // The word bytes_[begin, end), which stands in the tokens first … last.
+  // Adds the word bytes_[begin, end), which is in the tokens first … last.
   void add(size_t begin, size_t end, size_t first, size_t last) {
     if (first == last) {
       // Most words are a token's, and were the last time, too. Counted from the end: a token may have lost its beginning.

@@ -1,6 +1,6 @@
-// Tokens counted one by one: those of whole documents, and those that stand near occurrences.
+// Tokens counted one by one: those of whole documents, and those near occurrences.
 //
-// What is counted are positions of a segment's text, by the token there; segments are added up by whoever calls.
+// Positions of a segment's text are counted by the token there; callers add up segments.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace ngramdb {
 
-// A count for each token id that was met, in a hash table: ids may be anything below 2^32, and frequent ones stay in the
-// cache. A default Count is one of nothing.
+// A count per token id, in a hash table: ids may be anything below 2^32, and frequent ones stay in the cache. A default
+// Count counts nothing.
 template <class Count>
 class TokenTable {
  public:
@@ -184,7 +184,7 @@ class Windows {
   size_t at_ = 0, n_read_ = 0, n_done_ = 0;
 };
 
-// How many positions in windows hold a token: in any window, in one to the left, in one to the right.
+// The number of window positions of a token: in any window, in one to the left, in one to the right.
 struct WindowCount {
   int64_t inside = 0, left = 0, right = 0;
 };
@@ -247,13 +247,13 @@ inline void count_before(const Segment& segment, Range rows, int64_t weight, Tok
 
 // ---- tokens after occurrences, in some documents ------------------------------------------------------------
 
-// Says of rows whether they stand in documents whose bit is set (the least significant bit of a byte comes first).
+// Tests rows for documents whose bit is set (the least significant bit of a byte comes first).
 class RowsInDocuments {
  public:
   RowsInDocuments(const Segment& segment, Range rows, const uint8_t* documents)
       : segment_(segment), documents_(documents), all_(rows), next_(rows.lo) {}
 
-  // How many of the next n rows do. They are counted without branches: half of the documents are no pattern.
+  // Counts those among the next n rows. There are no branches, since which half of the documents is set is unpredictable.
   uint64_t count(uint64_t n, StopFlag stop) {
     uint64_t found = 0;
     while (n > 0) {
@@ -291,7 +291,7 @@ class RowsInDocuments {
   uint8_t is_in_[kChunk];
 };
 
-// The tokens after the first `depth` ones of the rows, as far as these stand in documents whose bit is set: appended to
+// The tokens after the first `depth` ones of the rows in documents whose bit is set: appended to
 // `runs`, ascending by id, each with a count above 0. Returns how many of these rows' documents end there. The text is
 // read once for each different token, whatever the documents.
 inline uint64_t successors_among(const Segment& segment, Range rows, uint32_t depth, const uint8_t* documents,
@@ -301,7 +301,7 @@ inline uint64_t successors_among(const Segment& segment, Range rows, uint32_t de
     if (n > 0) runs.push_back({id, static_cast<int64_t>(n)});
   };
   if (segment.in_token_order() && segment.is_nested()) {
-    // The rows of each token stand together: first those whose documents end, then by ascending id.
+    // The rows of each token are adjacent: first those whose documents end, then by ascending id.
     std::vector<Run> every;
     const uint64_t n_first = segment.successors(rows, depth, every, stop);
     RowsInDocuments counted(segment, rows, documents);

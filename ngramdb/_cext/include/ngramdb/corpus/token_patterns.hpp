@@ -1,6 +1,6 @@
 // Regular expressions over tokens: where matches that begin at given positions end.
 //
-// Of several ends the one is taken that a matcher which tries one way after the other would find first.
+// Among several ends, the result is the one that a backtracking matcher would find first.
 #pragma once
 
 #include <algorithm>
@@ -224,13 +224,13 @@ class PatternSweep {
   uint64_t mark_ = 0, work_ = 0;
 };
 
-// What a program with kPatternWord reads: the bytes of tokens, and sets of words.
+// The data of a program with kPatternWord: the bytes of tokens, and sets of words.
 struct PatternWords {
   TokenPieces pieces;
   std::vector<words::LayerView> sets;
 };
 
-// A segment's text as `PatternStates` reads it. Tokens are fetched some at a time. Where the sentences are not known, none
+// A segment's text as `PatternStates` reads it. Tokens are fetched in blocks. If the sentences are unknown, none
 // begins or ends.
 class SegmentText {
  public:
@@ -248,7 +248,7 @@ class SegmentText {
     return n_read_ > 0 ? tokens_[0] : kNoToken;
   }
 
-  // A separator's bit is set, too: no sentence begins there, and where a document begins, none has ended.
+  // A separator's bit is set too: no sentence begins there, and none has ended at the beginning of a document.
   bool edge(uint64_t p, int64_t code) {
     if (!sentences_.at(p)) return false;
     if (code == kPatternBegin) return token(p) != kNoToken;
@@ -278,8 +278,8 @@ class SegmentText {
   uint32_t n_read_ = 0, n_asked_ = 0;
 };
 
-// For each position where the match that begins there ends, 0 where none does. With `in_sentence` a match ends with the
-// sentence that it begins in at the latest.
+// For each position, the end of the match that begins there, or 0. With `in_sentence`, a match ends at the latest with the
+// sentence in which it begins.
 inline void pattern_ends(const Segment& segment, const PatternProgram& program, const PatternWords& known,
                          const SentenceBits& sentences, bool in_sentence, PositionsIn starts, size_t n, PositionsOut ends,
                          StopFlag stop) {
@@ -288,7 +288,7 @@ inline void pattern_ends(const Segment& segment, const PatternProgram& program, 
   sweep.find([&](size_t i) { return starts[i]; }, n, [&](size_t i, uint64_t end) { ends.set(i, end); });
 }
 
-// An n-gram by itself. Its words are those of its own text; it has no sentences.
+// An n-gram on its own. Its words are those of its own text; it has no sentences.
 struct RowText {
   const uint32_t* row;
   size_t width;
@@ -320,7 +320,7 @@ inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const
   }
 }
 
-// The ids of one document. Of the bits of `sentences`, which has one more than there are ids, the last one is set.
+// The ids of one document. `sentences` has one bit more than there are ids; the last bit is set.
 struct DocumentText {
   const uint32_t* ids;
   size_t n;

@@ -1,8 +1,8 @@
 // The n-grams of a corpus by frequency: descending by count, then ascending by token ids.
 //
 // In suffix order equal n-grams are neighbours, so one pass over the rows counts them all, and segments are merged as
-// sorted lists are. Counts are net: rows of subtracted segments count negatively, and where only some documents
-// are asked about, a segment's rows count when their document's bit is set.
+// sorted lists are. Counts are net: rows of subtracted segments count negatively, and with a filter on documents,
+// a segment's rows count if their document's bit is set.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace ngramdb {
 
-// Which rows of a segment count for a sum, and how: those in documents whose bit is set, those of all documents without
-// a bitmap; `sign` times each, none where it is 0.
+// The rows of a segment that count for a sum: those in documents whose bit is set, or those of all documents without
+// a bitmap; `sign` times each, none if it is 0.
 struct Side {
   int sign = 0;
   const uint8_t* documents = nullptr;
@@ -52,7 +52,7 @@ class BestNgrams {
   explicit BestNgrams(size_t k) : k_(k) {}
 
   bool full() const { return heap_.size() >= k_; }
-  // Whether something of this count that comes later can still get in.
+  // Returns true if a later item with this count can still enter.
   bool takes(int64_t count) const { return k_ > 0 && (!full() || count > heap_.front().count); }
 
   void offer(const FoundNgram& found) {
@@ -81,7 +81,7 @@ class BestNgrams {
 // Merges the runs of all segments; every n-gram comes once, ascending by token ids, with its net counts.
 class NgramMerge {
  public:
-  // documents: a bitmap for each segment, or null where all of its documents count.
+  // documents: a bitmap per segment, or null if all of its documents count.
   NgramMerge(const std::vector<const Segment*>& segments, const std::vector<int>& signs,
              const std::vector<const uint8_t*>& documents, uint32_t n)
       : NgramMerge(sources_of(segments, signs, documents), n) {}
@@ -118,7 +118,7 @@ class NgramMerge {
       if (!advance(0, stop)) heap_.clear();
       return true;
     }
-    // The n-gram's tokens stay where they are until its segment, the first, is advanced, which is last.
+    // The n-gram's tokens remain in place until its segment, the first, is advanced, which happens last.
     const uint32_t first = pop();
     uint64_t n_rows = take(first);
     while (!heap_.empty() && compare(heap_.front(), first) == 0) {
@@ -148,7 +148,7 @@ class NgramMerge {
     Row next_row = 0;
     size_t at = 0, n_runs = 0;
     std::vector<Range> runs;
-    std::unique_ptr<RunsInTokenOrder> ordered;  // where the segment's rows are sorted otherwise
+    std::unique_ptr<RunsInTokenOrder> ordered;  // if the segment's rows are in another order
     const Range& run() const { return runs[at]; }
   };
 
@@ -331,7 +331,7 @@ struct CountedNgrams {
   std::vector<int64_t> counts;
 };
 
-// What occurs at least `stride` times in a segment stands in one of every `stride` rows. So the n-grams of these rows,
+// An n-gram that occurs at least `stride` times in a segment is at one of every `stride` rows. So the n-grams of these rows,
 // counted exactly, contain every n-gram that occurs `stride` times in one of the added segments; the others occur less
 // than `stride` times the number of these segments. A first, wide sample finds a lower bound of the k-th best
 // count, a second one is dense enough for that bound. Cost: two searches a sample, whatever the size of the
@@ -369,7 +369,7 @@ class FrequentNgrams {
   std::vector<int64_t> negative;  // tokens of an n-gram with a negative net count
 
  private:
-  // A sample costs as much as reading some 30 rows one after the other, and the first one comes on top.
+  // A sample costs as much as reading about 30 rows one after the other, and the first one comes on top.
   static constexpr uint64_t kLeastStride = 64;
   static constexpr size_t kBatch = 64;
 
@@ -395,7 +395,7 @@ class FrequentNgrams {
     }
   }
 
-  // Counts m n-grams; returns the row of segment s after the last one's, where it has some.
+  // Counts m n-grams; returns the row of segment s after the last one's, if it has some.
   uint64_t count(const std::vector<int64_t>& batch, size_t m, size_t s, StopFlag stop) {
     if (m == 0) return 0;
     check_stop(stop);
@@ -451,7 +451,7 @@ class FrequentNgrams {
 
 // ---- a few documents -------------------------------------------------------------------------------------
 
-// The n-grams of documents given as tokens, counted in a hash table. Cost: a random read a token; 16 bytes of memory
+// The n-grams of documents given as tokens, counted in a hash table. Cost: a random read per token; 16 bytes of memory
 // for a distinct n-gram, twice that while the table is sparse.
 class HashedNgrams {
  public:

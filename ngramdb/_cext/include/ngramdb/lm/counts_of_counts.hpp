@@ -1,11 +1,11 @@
-// How many n-grams of each length have an adjusted count of 1, 2, 3 and 4: what discounts are estimated from.
+// The number of n-grams of each length with an adjusted count of 1, 2, 3 and 4, from which discounts are estimated.
 //
 // One pass over the suffix arrays, merged, with the lengths of common prefixes cut at the greatest length of
 // interest: the n-grams are the nodes of the suffix tree that this spans, and each node is seen whole when
 // the pass leaves it. The number of different left neighbours of a node is the number of its rows less the
 // pairs of successive rows with equal left neighbour whose lowest common node lies within it (Hui 1992,
-// "Color set size problem"). The n-grams that end a sentence are no nodes: rows whose documents end and rows
-// that a separator follows lie apart, so what stands before them is kept with the node that they end, until
+// "Color set size problem"). The n-grams that end a sentence are not nodes: rows whose documents end and rows
+// that a separator follows are not adjacent, so their left neighbours are kept with the node that they end, until
 // the pass leaves it.
 #pragma once
 
@@ -23,7 +23,7 @@
 namespace ngramdb {
 namespace lm {
 
-// What is known of what follows an n-gram, by left neighbours and by occurrences: see SuccessorCounts.
+// Facts about the symbols that follow an n-gram, by left neighbours and by occurrences: see SuccessorCounts.
 struct FollowedBy {
   SuccessorCounts by_left, by_count;
 };
@@ -60,14 +60,14 @@ struct FrequentNgram {
   }
 };
 
-// Which of them are kept: so many at most, of at most so many symbols.
+// Limits on those that are kept: this many, with this many symbols.
 constexpr size_t kMostFrequent = 2048;
 constexpr uint32_t kLongestFrequent = 8;
 // By the number of tokens: from how many occurrences on. Passing over fewer rows takes less than a millisecond.
 inline int64_t frequent_from(int64_t n_tokens) { return std::max<int64_t>(int64_t{1} << 14, n_tokens >> 14); }
 
 struct CountsOfCounts {
-  // By length, from 1 on (entry 0 stays empty): n-grams with adjusted count 1 … 4, and with so many
+  // By length, from 1 on (entry 0 stays empty): n-grams with adjusted count 1 … 4, and with that many
   // occurrences.
   std::vector<std::array<int64_t, 4>> continuation, raw;
   std::vector<int64_t> n_types;
@@ -101,7 +101,7 @@ struct CountsOfCounts {
   }
 };
 
-// Counts in any shares of the rows, one after the other; no n-gram but the empty one stands in two shares.
+// Counts in shares of the rows, one after the other; only the empty n-gram may be in two shares.
 class CountsOfCountsPass {
  public:
   // frequent_from: n-grams that occur so often are kept.
@@ -146,7 +146,7 @@ class CountsOfCountsPass {
     int64_t count;
     int64_t n_left;
     int64_t n_ends;    // rows whose sentences end after it
-    size_t ends_from;  // what stands before those, in end_lefts_
+    size_t ends_from;  // the first of their left neighbours, in end_lefts_
     Tally next;        // of its longest n-gram
   };
   // The last unit, where its n-grams of this length are not yet among the nodes; 0 if they are.
@@ -206,7 +206,7 @@ class CountsOfCountsPass {
     if (ends) nodes.back().n_ends += count;
   }
 
-  // Of most units the longest n-grams are no other's: their node is left as soon as the next unit is seen, which shares
+  // For most units, no other unit has the longest n-gram: its node is left as soon as the next unit is seen, which shares
   // `depth` symbols, and need not be made.
   void settle_leaf(uint32_t depth) {
     const Leaf leaf = leaf_;
@@ -304,7 +304,7 @@ class CountsOfCountsPass {
   std::vector<uint64_t> last_with_left_;  // last unit with a left neighbour, by its code, or by its type; 0: the border
   UnitPass<See> pass_;
   uint64_t n_units_ = 0;
-  const Column* column_ = nullptr;  // where a row of the last unit is
+  const Column* column_ = nullptr;  // the column with a row of the last unit
   Row row_ = 0;
   std::vector<Node> nodes_, start_nodes_;
   Leaf leaf_{};
@@ -314,14 +314,14 @@ class CountsOfCountsPass {
   bool has_end_ = false;  // whether the first symbol of the last unit has been seen to end a sentence
 };
 
-// How counts are taken; tests make shares small and call rare n-grams frequent.
+// Options of counting; tests make shares small and call rare n-grams frequent.
 struct CountingOptions {
   uint32_t max_length = 0;
   uint64_t share_rows = uint64_t{1} << 19;
   int64_t frequent_from = INT64_MAX;
 };
 
-// Shares are divided among the cores that are free. Memory: 8 bytes a type and thread.
+// Shares are divided among the cores that are free. Memory: 8 bytes per type and thread.
 inline CountsOfCounts count_counts(const Columns& columns, const Vocabulary& vocabulary, const CountingOptions& options,
                                    StopFlag stop) {
   const std::vector<Share> shares = shares_of(columns, vocabulary, options.share_rows);
@@ -381,7 +381,7 @@ struct NgramLevel {
 
 class NgramLister {
  public:
-  // n_expected: about how many n-grams there are, or 0; space is taken for so many at once.
+  // n_expected: approximate number of n-grams, or 0; memory is reserved for that many.
   NgramLister(const Columns& columns, const Vocabulary& vocabulary, uint32_t n, size_t n_expected)
       : columns_(columns), vocabulary_(vocabulary), n_(n) {
     within_.level.reserve(n_expected);
@@ -415,7 +415,7 @@ class NgramLister {
   }
 
  private:
-  // Those that begin with `<s>`, or the others. What is told of prefixes is of n tokens, `<s>` not among them.
+  // Those that begin with `<s>`, or the others. Facts about prefixes concern n tokens, not including `<s>`.
   struct Part {
     NgramLevel level;
     size_t now = 0;          // the n-gram that the last unit belongs to

@@ -25,7 +25,7 @@ namespace lm {
 
 enum class Kind { kNgram = 0, kInfgram = 1, kBackoff = 2, kKneserNey = 3 };
 
-// A token under a model. prob is NaN where the model has no answer (an n-gram model after an unseen context).
+// A token under a model. prob is NaN if the model has no answer (an n-gram model after an unseen context).
 struct Scored {
   double prob = 0.0;
   int64_t count = 0;
@@ -97,7 +97,7 @@ struct LanguageData {
   std::vector<int64_t> n_left_;
 };
 
-// What an unknown word has for its share of the corpus in stupid backoff: 0.4^100, below that of any known one.
+// The share of the corpus of an unknown word in stupid backoff: 0.4^100, below that of any known one.
 constexpr double kUnknownShare = 1.6069380442589993e-40;
 // Hundreds of tokens of context given up would make a score 0, and its logarithm infinite.
 constexpr double kLeastScore = std::numeric_limits<double>::min();
@@ -137,7 +137,7 @@ class Model {
     return true;
   }
 
-  // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: `<s>` stands before each, and
+  // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: each document begins with `<s>`, and
   // `</s>` is scored after it, one more entry each (probability 1 after a separator, which has ended the
   // sentence).
   //
@@ -159,8 +159,8 @@ class Model {
   // `rest` times its entry of `unigrams`.
   TokenShares shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
 
-  // What every type has without context, in the vocabulary's order, and then `</s>`: a probability under Kneser-Ney; a
-  // count under stupid backoff, 0 if it is below the least count.
+  // The value of every type without context, in the vocabulary's order, and then of `</s>`: a probability under Kneser-Ney;
+  // a count under stupid backoff, 0 if it is below the least count.
   const std::vector<double>& unigrams(StopFlag stop) const;
 
   // The successors of the suffix that the model uses, code and count; context_count and length of the suffix.
@@ -177,7 +177,7 @@ class Model {
   // Tokens between two interrupt checks: a few milliseconds.
   static constexpr uint64_t kLookInterval = 1024;
 
-  // What is scored. n_before: tokens of the context, `<s>` included.
+  // The token to score. n_before: tokens of the context, including `<s>`.
   struct Step {
     bool is_end = false;
     bool in_sentence = false;
@@ -189,13 +189,13 @@ class Model {
     Walk walk;
     const int64_t* document = nullptr;
     size_t at = 0, stop = 0;
-    size_t since = 0;    // where the context begins: after the last border in the document
+    size_t since = 0;    // the beginning of the context: after the last border in the document
     bool began = false;  // with `<s>`
     Scored* out = nullptr;
     bool busy = false, ends = false;
   };
 
-  // A context as far as it counts: what stands after the last border in it.
+  // The relevant part of a context: the tokens after its last border.
   struct Context {
     const int64_t* ids;
     size_t n;
@@ -267,7 +267,7 @@ class Model {
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored backoff(const Walk& walk, const Step& step) const;
 
-  // Of an out-of-vocabulary token, without context.
+  // The probability of an out-of-vocabulary token without context.
   double p_unknown() const { return interpolate(1.0 / n_vocabulary(), settings_.empty, 0, discount(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;

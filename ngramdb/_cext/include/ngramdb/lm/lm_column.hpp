@@ -2,8 +2,8 @@
 //
 // Symbols are codes that mean the same in every segment: 0 is the border of a sentence (`<s>` to the left of
 // a row, `</s>` to the right), every other code is a token id plus one. Sentences are documents, or parts of
-// them where the corpus has a token that separates sentences: it is a border on either side, and never a
-// token. Rows that begin with it are no n-grams, and rows whose sentences end there stand where its id sorts,
+// of documents if the corpus has a token that separates sentences: this is a border on either side, and never a
+// token. Rows that begin with it are not n-grams, and rows whose sentences end there are sorted by its id,
 // not with those that end documents.
 #pragma once
 
@@ -49,8 +49,8 @@ class Column {
   uint64_t n_tokens() const { return n_tokens_; }
   int64_t n_sentences() const { return n_sentences_; }
 
-  // Sentences without tokens, and the positions where the others start, ordered by their text: prepare_starts comes first,
-  // once, and takes about 0.2 µs a sentence.
+  // Sentences without tokens, and the starts of the others, ordered by their text: call prepare_starts first,
+  // once, and takes about 0.2 µs per sentence.
   int64_t n_empty() const { return n_empty_; }
   const std::vector<Position>& starts() const { return starts_; }
   void prepare_starts(StopFlag stop) const {
@@ -65,7 +65,7 @@ class Column {
     });
   }
 
-  // What stands before each row, and `depth` symbols after its start.
+  // The symbol before each row, and the one `depth` symbols after its start.
   void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
     segment_.neighbours(rows, depth, lefts, nexts);
     if (separator_ == kBorder) return;
@@ -92,13 +92,13 @@ class Column {
     return {at_document_end, narrow_to({at_document_end.hi, starts.hi}, depth, separator_)};
   }
 
-  // The part of a range of starts(), all alike in their first `depth` symbols, that goes on with the token.
+  // The part of a range of starts(), all alike in their first `depth` symbols, that the token follows.
   Range narrow_starts(Range starts, uint32_t depth, int64_t code) const {
     if (starts.size() == 0 || code <= 0 || code == int64_t{separator_}) return {0, 0};
     return narrow_to(starts, depth, static_cast<Code>(code));
   }
 
-  // The part that goes on as the first one does.
+  // The part that continues like the first one.
   Range first_run_of_starts(Range starts, uint32_t depth) const {
     return narrow_to(starts, depth, segment_.code_at(starts_[starts.lo] + depth));
   }
@@ -107,7 +107,7 @@ class Column {
   Position position(Row row) const { return segment_.position(row); }
   Code code_at(Position position) const { return with_border(segment_.code_at(position)); }
 
-  // Codes from a row on, at most n, the border being the last; returns how many. Also what stands before the
+  // Codes from a row on, at most n, the border being the last; returns their number. Also the code before the
   // row. A separator that ends the prefix has its own code here, id + 1, so that prefixes ascend with the
   // rows.
   uint32_t prefix(Row row, uint32_t n, Code* out, Code* left) const {
@@ -116,20 +116,20 @@ class Column {
     return length;
   }
 
-  // The same of rows one after the other, but for the codes.
+  // The same for consecutive rows, without the codes.
   void outlines(Range rows, uint32_t n, Outline* out) const {
     segment_.outlines(rows, n, separator_, out);
     if (separator_ == kBorder) return;
     for (uint64_t i = 0; i < rows.size(); ++i) out[i].left = with_border(out[i].left);
   }
 
-  // Whether a code that ends a prefix ends a sentence.
+  // Returns true if a code that ends a prefix ends a sentence.
   bool is_end(Code code) const { return code == kBorder || code == separator_; }
 
   void prefetch_rows(Range rows) const { segment_.prefetch_rows(rows); }
 
  private:
-  // Where there is no separator, separator_ is the code of a document's end.
+  // Without a separator, separator_ is the code of a document's end.
   Code with_border(Code code) const { return code == separator_ ? kBorder : code; }
 
   static Code separator_in(const Segment& segment, int64_t separator) {

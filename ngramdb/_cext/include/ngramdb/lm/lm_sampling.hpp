@@ -39,7 +39,7 @@ class Sampler {
     model_.unigram_sums(stop);
   }
 
-  // The next token; the same for the same seed. After kEnd there is none; kUnknown where nothing is frequent enough.
+  // The next token; the same for the same seed. None follows kEnd; kUnknown if nothing is frequent enough.
   Drawn next(uint64_t seed, StopFlag stop) {
     if (has_ended_) throw std::invalid_argument("the sentence has ended");
     std::mt19937_64 random(seed);
@@ -65,7 +65,7 @@ class Sampler {
   // Draws of tokens that a longer context has, before those that it lacks are listed.
   static constexpr size_t kTries = 1000;
 
-  // What a context gives under stupid backoff: the tokens that no longer one has, with counts.
+  // The successors of a context under stupid backoff: tokens that follow no longer one, with counts.
   struct Level {
     double weight;  // of one occurrence
     SuccessorCache::Entry successors;
@@ -97,14 +97,14 @@ class Sampler {
 
   // ---- Kneser-Ney ----
 
-  // Of an out-of-vocabulary token, after the context.
+  // The probability of an out-of-vocabulary token after the context.
   double p_unknown(StopFlag stop) {
     const double p = walk_.price_of_unknown(work_, stop, model_.pricing(walk_));
     if (!walk_.starts.alive) return p;
     return model_.interpolate(p, walk_.starts.next, 0, model_.discount(size_t{walk_.starts.n_tokens} + 2));
   }
 
-  // A level whose counts promise successors has none in a damaged file: it is passed over.
+  // In a damaged file, a level may lack the successors that its counts imply: it is skipped.
   int64_t draw_by_level(std::mt19937_64& random, StopFlag stop) {
     if (walk_.starts.alive) {
       const Discount& d = model_.discount(size_t{walk_.starts.n_tokens} + 2);
@@ -202,7 +202,7 @@ class Sampler {
       add(size_t{walk_.starts.n_tokens} + 1, walk_.starts.count, found);
     }
     for (size_t k = 0; k < levels_.size(); ++k) {
-      // Counts are exact, so nothing is left to a level whose tokens all stand after longer contexts.
+      // Counts are exact, so a level keeps nothing if all of its tokens follow longer contexts.
       if (k + 1 < levels_.size()) levels_[k].sum -= levels_[k + 1].successors->n_in_shorter;
       levels_[k].sum *= levels_[k].weight;
     }
@@ -221,7 +221,7 @@ class Sampler {
     return successors == nullptr ? model_.unigram_sums_ : successors->sums;
   }
 
-  // A successor that no longer context has, by counts. With count 0 when there is none, as in a damaged file.
+  // A successor that follows no longer context, drawn by counts. Its count is 0 if there is none, as in a damaged file.
   Successor draw_new(const SuccessorList* successors, const SuccessorList* longer, std::mt19937_64& random,
                      StopFlag stop) const {
     const std::vector<double>& sums = sums_of(successors);

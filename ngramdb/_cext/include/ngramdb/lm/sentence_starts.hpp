@@ -1,4 +1,4 @@
-// Where sentences start, ordered as the rows there are: without a pass over all rows.
+// Starts of sentences in the order of the rows there, without a pass over all rows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ngramdb {
 namespace lm {
 
-// Orders positions by what stands there up to the document's end, then by position: groups that begin alike are divided
+// Orders positions by the text there up to the document's end, then by position: groups that begin alike are divided
 // by their next two tokens until they differ (multikey sorting by words: Bentley and Sedgewick, "Fast algorithms for
 // sorting and searching strings", SODA 1997).
 //

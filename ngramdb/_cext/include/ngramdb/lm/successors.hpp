@@ -1,4 +1,4 @@
-// Continuation counts: of how many different tokens stand before and after an n-gram, counted as sets over
+// Continuation counts: the number of different tokens before and after an n-gram, counted as sets over
 // all segments. A pair (left, next) belongs to the set when its net count is positive, so the counts are
 // exact after deletions and do not depend on where segments begin.
 //
@@ -22,7 +22,7 @@
 namespace ngramdb {
 namespace lm {
 
-// What follows a context h. a(hw) stands for the adjusted count of h followed by w.
+// The symbols that follow a context h. a(hw) stands for the adjusted count of h followed by w.
 struct SuccessorCounts {
   int64_t total = 0;   // S(h): the sum of a(hw) over all w
   int64_t pruned = 0;  // of that, what belongs to n-grams below the least count
@@ -39,10 +39,10 @@ struct SuccessorCounts {
   }
 };
 
-// What is known of an n-gram: how many different tokens stand before it, and what follows it.
+// Facts about an n-gram: the number of different tokens before it, and the symbols that follow it.
 struct Record {
   int64_t n_left = 0;
-  SuccessorCounts next;    // by raw counts where the model says so
+  SuccessorCounts next;    // by raw counts if the model uses them
   int64_t n_next = 0;      // different successors
   int64_t n_next_kept = 0;
 };
@@ -55,7 +55,7 @@ struct Successor {
   int64_t n_left;
 };
 
-// Rows of one segment that one successor follows: where they stand among those that were read, and the
+// Rows of one segment that one successor follows: their places among those that were read, and the
 // segment's sign.
 struct Part {
   Code code;
@@ -88,7 +88,7 @@ class Workspace {
     return std::unique(sorted.begin(), sorted.end()) - sorted.begin();
   }
 
-  // Number of different values, each taken so many times more than away: signs are 1 or -1.
+  // Number of different values whose signs (1 or -1) have a positive sum.
   int64_t net_distinct(const Code* values, const int8_t* signs, size_t n) {
     const Code largest = n == 0 ? 0 : *std::max_element(values, values + n);
     if (n >= kStampsFrom && largest < kMostStamps) return net_distinct_by_table(values, signs, n, largest);
@@ -106,7 +106,7 @@ class Workspace {
   }
 
  private:
-  // Comparing each with each is fastest up to so many values; from where on stamps are faster than sorting.
+  // Comparing all pairs is fastest up to this many values; from kStampsFrom on, stamps are faster than sorting.
   static constexpr size_t kQuadratic = 12;
   static constexpr size_t kStampsFrom = 48;
   static constexpr Code kMostStamps = 1u << 26;
@@ -161,15 +161,15 @@ class Columns {
     n_empty_ += sign * column.n_empty();
   }
 
-  // The same for prefixes: 0 where there is none.
+  // The same for prefixes: 0 without a separator.
   Code separator_code() const {
     const int64_t code = code_of(separator_);
     return code == kNoCode ? kBorder : static_cast<Code>(code);
   }
-  // Whether a prefix ends with the symbol, and with it a sentence.
+  // Returns true if a prefix, and with it a sentence, ends with the symbol.
   bool is_end(Code symbol) const { return symbol == kBorder || symbol == separator_code(); }
 
-  // Before starts of sentences are asked for.
+  // Must be called before starts of sentences are requested.
   void prepare_starts(StopFlag stop) const {
     for (const auto& column : columns_) column->prepare_starts(stop);
   }
@@ -234,8 +234,8 @@ class Columns {
   // Rows read between two interrupt checks.
   static constexpr Row kPiece = 1u << 16;
 
-  // Reads what stands on either side of the rows, after the first `at` that were read before; returns how
-  // many.
+  // Reads the symbols on either side of the rows, after the first `at` that were read before; returns their
+  // number.
   uint64_t gather(const Range* ranges, uint32_t depth, Workspace& work, uint64_t at, StopFlag stop) const {
     const uint64_t n = at + n_rows(ranges);
     work.lefts.resize(n);
@@ -333,16 +333,16 @@ class Columns {
   int64_t n_empty_ = 0;
 };
 
-// All successors of an n-gram, ascending by code; running sums of what a model gives them, so that one is drawn by a
-// binary search; how often the next shorter context is followed by those that count, where the model asks.
+// All successors of an n-gram, ascending by code; running sums of their weights in a model, for drawing by
+// binary search; if the model uses it, how often those that count follow the next shorter context.
 struct SuccessorList {
   std::vector<Successor> list;
   std::vector<double> sums;
   double n_in_shorter = 0.0;
 };
 
-// Those of frequent n-grams, for distributions: they take a pass over all occurrences. Shared by threads; when they are
-// too many the list starts anew.
+// Successors of frequent n-grams, for distributions: they take a pass over all occurrences. Shared by threads; a full
+// cache is cleared.
 class SuccessorCache {
  public:
   using Entry = std::shared_ptr<const SuccessorList>;
@@ -372,7 +372,7 @@ class SuccessorCache {
   size_t n_entries_ = 0;
 };
 
-// Records of frequent n-grams, shared by threads; bounded: a shard that is full starts anew. Open addressing,
+// Records of frequent n-grams, shared by threads; bounded: a full shard is cleared. Open addressing,
 // since a look-up should cost one miss.
 class RecordCache {
  public:
@@ -435,7 +435,7 @@ class RecordCache {
     std::mutex mutex;
     std::vector<Slot> slots;  // a power of two of them, or none
     size_t n_used = 0;
-    // Where the slots are, and one less than their number, for `prefetch`.
+    // The address of the slots, and their number minus one, for `prefetch`.
     std::atomic<uintptr_t> first{0};
     std::atomic<size_t> mask{0};
 

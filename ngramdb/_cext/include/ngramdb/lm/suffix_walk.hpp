@@ -122,7 +122,7 @@ class Walk {
     if (starts.alive && settings_.cache != nullptr) learn_starts();
   }
 
-  // Fetches the edges that `ask` will look up first for this token.
+  // Prefetches the edges that `ask` will look up first for this token.
   void prefetch(int64_t id) const {
     const Symbol symbol = symbol_of(id);
     NodeId v = at;
@@ -133,7 +133,7 @@ class Walk {
     }
   }
 
-  // A step to the token ids[place] after the tokens before it: call ask, run the searches, then call take and settle.
+  // A step to the token ids[place] after the tokens before it: call `ask`, run the searches, then call take and settle.
   void ask(const int64_t* ids, size_t place, Searches& searches) {
     first_lookup_ = searches.lookups.size();
     symbol_ = symbol_of(ids[place]);

@@ -1,4 +1,4 @@
-// A text as far as it was read, for decoders: from one state several texts go on, by a token each.
+// The state of a text that is being read, for decoders: several texts can continue from one state, by a token each.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class TextState {
   // The tokens that matter to what may follow: the longest suffix of the text that occurs, short enough for the model.
   const std::vector<int64_t>& context() const { return context_; }
 
-  // Whether `<s>` stands before them.
+  // Returns true if they follow `<s>`.
   bool begins() const { return lane_.walk.starts.alive; }
 
  private:

@@ -1,5 +1,5 @@
-// What may follow a context: a probability for each token that follows some suffix of it. All other tokens have what
-// they have without context, times one factor; so a distribution is known without going through the vocabulary.
+// The tokens that may follow a context: a probability for each token that follows some suffix of it. All other tokens
+// have their probability without context, times one factor; so a distribution needs no pass over the vocabulary.
 #pragma once
 
 #include <algorithm>

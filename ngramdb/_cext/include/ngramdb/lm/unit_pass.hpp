@@ -1,7 +1,7 @@
 // Passes over the rows of several segments in order, what is subtracted taken from what is added.
 //
-// Of each row no more is read than its outline: how many symbols it has in common with the row before, where it ends,
-// and what stands before it. Segments are merged by these: a row with a longer common prefix with the last row than
+// Only the outline of each row is read: the number of symbols that it shares with the row before, its end,
+// and its left neighbour. Segments are merged by these: a row with a longer common prefix with the last row than
 // others comes before them, and the others' common prefixes with it are then as they were; only where two are equal,
 // symbols are compared, from there on (Ng and Kakehi, "Merging string sequences by longest common prefixes", IPSJ Digital
 // Courier, 2008).
@@ -27,7 +27,7 @@ struct Unit {
   Code left;
   bool ends;  // whether the last symbol ends a sentence
   int64_t count;
-  const Column* column;  // where one of the rows is
+  const Column* column;  // the column of one of the rows
   Row row;
 };
 
@@ -61,7 +61,7 @@ inline std::vector<Share> shares_of(const Columns& columns, const Vocabulary& vo
 // Rows in the order of token ids, and their outlines, of a column whose rows are in another order.
 class OutlinesInTokenOrder {
  public:
-  // Of rows that begin with whole types; at most m symbols of each are read.
+  // For rows that begin with whole types; at most m symbols of each are read.
   OutlinesInTokenOrder(const Column& column, Range rows, uint32_t m)
       : column_(column), rows_(column.segment(), rows), symbols_(m), before_(m) {}
 
@@ -131,13 +131,13 @@ class UnitPass {
     size_t at = 0, size = 0;
     uint32_t lcp = 0;  // of the row that it is at, with the last row of all
     bool has_symbols = false;
-    std::vector<Code> symbols;  // of that row, where they have been needed
-    std::unique_ptr<OutlinesInTokenOrder> ordered;  // where the column's rows are in another order
+    std::vector<Code> symbols;  // of that row, if they were needed
+    std::unique_ptr<OutlinesInTokenOrder> ordered;  // if the column's rows are in another order
     Outline block[kBlock];
 
     Row row() const { return ordered == nullptr ? first + at : ordered->row(at); }
     const Outline& outline() const { return block[at]; }
-    // To the next row, whose lcp is with this one.
+    // Advances to the next row, whose lcp is with this one.
     bool advance(uint32_t m) {
       if (++at >= size && !fill(m)) return false;
       lcp = outline().lcp;
@@ -223,7 +223,7 @@ class UnitPass {
         cursors_[s].lcp = common;
         continue;
       }
-      // All that were compared before are no less than the one that was first, and so share no more than it does.
+      // All rows compared before are at least as large as the first one, and so share no more than it does.
       for (size_t before = start; before < s; ++before) {
         if (cursors_[before].lcp >= lcp) cursors_[before].lcp = std::min(cursors_[before].lcp, common);
       }
@@ -234,7 +234,7 @@ class UnitPass {
     return first;
   }
 
-  // Whether a's row is below b's, which has `common` symbols in common with it; then `common` is how many they are.
+  // Returns true if a's row is below b's, with which it shares `common` symbols; sets `common` to the number they share.
   bool is_before(Cursor& a, Cursor& b, uint32_t& common) const {
     const uint32_t most = std::min(a.outline().length, b.outline().length);
     if (common >= most) return a.outline().length < b.outline().length;
@@ -287,7 +287,7 @@ class UnitPass {
       is_seen = true;
     }
     block_.clear();
-    // What comes next has its lcp with a unit that was not seen.
+    // The lcp of the next row is with a unit that was not seen.
     last_lcp_ = is_seen ? UINT32_MAX : lcp;
   }
 

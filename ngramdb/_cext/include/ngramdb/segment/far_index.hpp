@@ -1,9 +1,9 @@
 // The far index of a segment: what a search reads of a file that lies elsewhere, so that it need not wait often.
 //
-// It has the long keys (32 bytes) of every so many rows, few enough to be fetched with the file's end, and for each row
+// It has the long keys (32 bytes) of every stride-th row, few enough to be fetched with the file's end, and for each row
 // one byte, its far LCP: how many bits its long key has in common with that of the row before, at most 255; 0 for row 0.
 //
-// The long keys lead to one run of rows between two of them, or two where some begin with the query; the far LCPs of
+// The long keys lead to one run of rows between two of them, or two if some begin with the query; the far LCPs of
 // these lead to the first and the last row that can begin with it (blind search, rows.hpp), so that the text of one row
 // at most has to be read for a query of up to 255 bits.
 #pragma once
@@ -34,7 +34,7 @@ inline LongKey ones_after(LongKey key, uint32_t n) {
 struct FarRows {
   enum Left {
     kNothing,  // they do, all of them
-    kOne,  // all do, or none: the first row tells
+    kOne,  // all do, or none: the first row decides
     kEach,  // they share 255 bits with it, and each has to be compared
   };
   uint64_t lo, hi;
@@ -87,7 +87,7 @@ FarRows search_far(const FarIndex& far, uint64_t n_rows, const LongKey& query, u
 
 // Fills keys (n_far_keys(n_rows, stride) of them) and lcps (n_rows). Every position must be below n_text.
 //
-// Cost: an independent random read a row, shared by as many threads as there are cores free.
+// Cost: an independent random read per row, shared by as many threads as there are free cores.
 template <class Sym>
 void build_far_index(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, uint64_t stride, LongKey* keys,
                      uint8_t* lcps, CoreBudget* cores, StopFlag stop) {

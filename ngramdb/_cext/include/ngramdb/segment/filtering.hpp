@@ -17,8 +17,8 @@ namespace ngramdb {
 
 // Which positions of a text stay, and how many before each of them do: 16 bytes for 64 positions, and 4 for 256.
 //
-// Most blocks of positions stay as a whole and move down by one distance, since documents that follow each other do, or go
-// as a whole: that table is small enough for the cache. Only where both kinds meet are the positions' own bits read.
+// Most blocks of positions are kept or removed as a whole and move down by one distance, since neighbouring documents
+// usually are: that table is small enough for the cache. Positions have bits of their own only in mixed blocks.
 class KeptPositions {
  public:
   // Marks of blocks; smaller entries are distances.
@@ -50,7 +50,7 @@ class KeptPositions {
     if (position < n_) prefetch_line(&blocks_[position / kBlock]);
   }
 
-  // How far the position moves down, kGone, or kMixed: ask `has` and `rank`.
+  // Returns how far the position moves down, kGone, or kMixed: then call `has` and `rank`.
   uint32_t moved(uint32_t position) const { return blocks_[position / kBlock]; }
 
   bool has(uint32_t position) const { return words_[position / 64].bits >> (position % 64) & 1; }
@@ -91,11 +91,11 @@ class KeptPositions {
   std::vector<uint32_t> blocks_;
 };
 
-// Writes the rows that stay, renumbered, and returns how many there are; `out` has room for `capacity`. A row that
-// leads out of the text, or more rows than there is room for, are damage.
+// Writes the remaining rows, renumbered, and returns their number; `out` has room for `capacity`. A row that
+// points outside the text, or more rows than there is room for, are damage.
 //
-// What two rows that become neighbours have in common is the least of what the rows up to the second one had in common
-// with those before.
+// The LCP of two rows that become neighbours is the least of the LCPs of the rows up to the second one with
+// those before them.
 inline uint64_t filter_rows(Rows rows, uint64_t n_rows, const KeptPositions& kept, uint32_t* out, uint64_t capacity,
                             StopFlag stop) {
   constexpr uint64_t kAhead = 32;

@@ -42,7 +42,7 @@ inline Key pack_suffix(const Sym* symbols, uint64_t n) {
   return {word[0], word[1]};
 }
 
-// Of the symbols of a word, the highest bits of those that are 0; above the lowest of these, of others, too.
+// The highest bits of the symbols of a word that are 0; above the lowest of these, possibly of others.
 template <class Sym>
 inline uint64_t zeros_in(uint64_t word) {
   constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
@@ -61,7 +61,7 @@ inline uint64_t load_word(const Sym* symbols) {
 }
 
 // Keys of the smallest and the largest suffix that begin with the n symbols of a query (n >= 1), which has
-// room for key_symbols() of them; what stands after the n-th is ignored.
+// room for key_symbols() of them; everything after the n-th is ignored.
 template <class Sym>
 inline void pack_query(const Sym* symbols, uint64_t n, Key* low, Key* high) {
   constexpr uint32_t per_word = symbols_per_word<Sym>();
@@ -76,22 +76,22 @@ inline void pack_query(const Sym* symbols, uint64_t n, Key* low, Key* high) {
   *high = {first | first_free, rest | rest_free};
 }
 
-// How many bits two keys have in common from the first one on: 128 if all.
+// The number of leading bits that two keys have in common: 128 if they are equal.
 inline uint32_t common_bits(const Key& a, const Key& b) {
   if (a.first != b.first) return static_cast<uint32_t>(__builtin_clzll(a.first ^ b.first));
   if (a.rest != b.rest) return 64 + static_cast<uint32_t>(__builtin_clzll(a.rest ^ b.rest));
   return 128;
 }
 
-// What is left of a key's first n bits (n <= 128), zeros after them.
+// A key's first n bits (n <= 128), followed by zeros.
 inline Key first_bits(const Key& key, uint32_t n) {
   if (n >= 128) return key;
   if (n >= 64) return {key.first, n == 64 ? 0 : key.rest & ~(~uint64_t{0} >> (n - 64))};
   return {n == 0 ? 0 : key.first & ~(~uint64_t{0} >> n), 0};
 }
 
-// Long keys: the same with four words. Of two that stand one after the other, the far LCP is how many bits they have in
-// common, at most kMostFarLcp.
+// Long keys: the same with four words. The far LCP of two consecutive ones is the number of leading bits in common, at
+// most kMostFarLcp.
 constexpr uint32_t kLongWords = 4, kLongBits = 64 * kLongWords;
 constexpr uint32_t kMostFarLcp = 255;
 

@@ -56,7 +56,7 @@ class PlainSegment final : public Segment {
   std::vector<Span> spans_;
 };
 
-// What a segment would answer if its kind overrode nothing.
+// A segment that answers like a kind that overrides nothing.
 class SegmentByDefaults final : public Segment {
  public:
   explicit SegmentByDefaults(const Segment& segment) : segment_(segment) {}

@@ -1,12 +1,12 @@
-// A segment in another program's layout whose documents stand in reverse, as those of infini-gram's version 5 do: a text
+// A segment in another program's layout with reversed documents, as in infini-gram's version 5: a text
 // of separators and, after each, a document's tokens from its last to its first, and a table over that text.
 //
-// Positions here are those of the documents as they are read: the i-th token of a document stands at its start plus i,
-// though the file has it as far before the document's end. The table is sorted by what stands before tokens, so the
+// Positions here are in reading order: the i-th token of a document is at its start plus i, though the file has it as
+// far before the document's end. The table is sorted by the preceding text, so the
 // rows of an n-gram are those of its reverse, and they are numbered by its length, too: the number of a row is a
-// place in the table, with the n-gram's length in the bits above. All rows, of which none is known to begin
-// with anything, have length 0. So a row says where the n-gram begins that was looked for, as in other kinds;
-// but the rows of an n-gram are no part of those of its beginnings (`is_nested`).
+// place in the table, with the n-gram's length in the bits above. All rows, none of which is known to begin
+// with anything, have length 0. So a row determines where the n-gram that was searched for begins, as in other kinds;
+// but the rows of an n-gram are not among those of its beginnings (`is_nested`).
 //
 // Counting, places and documents cost what they cost in other kinds. What follows an n-gram is read at each of its
 // occurrences, where other kinds search.
@@ -63,7 +63,7 @@ class ReversedTableSegment final : public SampledSegment {
     return rows.lo <= rows.hi && depth_of(rows.lo) == depth_of(rows.hi) && place_of(rows.hi) <= n_places;
   }
 
-  // Of rows that begin with an n-gram, all that do, unless depth is 0.
+  // For rows that begin with an n-gram, all that do, unless depth is 0.
   void children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const override {
     if (rows.size() == 0) return;
     if (depth == 0 && depth_of(rows.lo) <= 1) {
@@ -204,7 +204,7 @@ class ReversedTableSegment final : public SampledSegment {
     return {places.lo | depth << kPlaceBits, places.hi | depth << kPlaceBits};
   }
 
-  // Where the file has the first token of a row.
+  // The place of a row's first token in the file.
   Position first_of(Row row) const {
     const uint64_t depth = depth_of(row);
     return table_.position(place_of(row)) + (depth > 0 ? depth - 1 : 0);
@@ -240,7 +240,7 @@ class ReversedTableSegment final : public SampledSegment {
     return rows;
   }
 
-  // The rows of an n-gram whose documents end after it: in the file a separator stands before its reverse.
+  // The rows of an n-gram whose documents end after it: in the file, a separator precedes its reverse.
   Range ends_of(std::vector<TokenId> ids) const {
     std::reverse(ids.begin(), ids.end());
     const uint32_t n = static_cast<uint32_t>(ids.size());
@@ -261,10 +261,10 @@ class ReversedTableSegment final : public SampledSegment {
     }
   }
 
-  // Appends how often each token stands after the first `depth` tokens of the rows, ascending; returns how often
+  // Appends the counts of tokens after the first `depth` tokens of the rows, ascending; returns how many
   // documents end there.
   uint64_t count_nexts(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
-    // Of tokens of one or two bytes all can be counted in a table, where sorting a million takes 60 ms.
+    // Tokens of one or two bytes can be counted in a table, whereas sorting a million takes 60 ms.
     if (sizeof(Sym) <= 2 && rows.size() > kTableFrom) return count_by_table(rows, depth, runs, stop);
     constexpr size_t kPiece = size_t{1} << 20;
     std::vector<TokenId> ids;

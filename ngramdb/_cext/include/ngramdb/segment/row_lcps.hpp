@@ -28,7 +28,7 @@ inline Key key_at(const Sym* text, uint64_t n_text, uint64_t position) {
 // Adds LCPs to rows that are positions only. Every position must be below n_text, and leave the upper lcp_width bits
 // free.
 //
-// Cost: an independent random read a row, shared by as many threads as there are cores free.
+// Cost: an independent random read per row, shared by as many threads as there are free cores.
 template <class Sym>
 void mark_lcps(const Sym* text, uint64_t n_text, uint32_t* rows, uint64_t n_rows, uint32_t lcp_width, CoreBudget* cores,
                StopFlag stop) {

@@ -1,9 +1,9 @@
 // The rows of a suffix array as they are stored, and what they show without reading the text.
 //
 // A row is a word of 32 bits: the position of its suffix, and in its upper `lcp_width` bits, which positions leave free,
-// its LCP with the row before: how many bits the keys of the two (keys.hpp) have in common from the first one on, or the
-// largest number that there is room for, which then stands for "as many, or more". Row 0 has 0. Where positions leave no
-// such bits, the far LCPs (keys.hpp) stand beside the rows, a byte each; with neither only the text distinguishes rows.
+// its LCP with the row before: the number of leading bits that the keys of the two (keys.hpp) have in common, or the
+// largest number that there is room for, which then means "at least this many". Row 0 has 0. If positions leave no
+// such bits, the far LCPs (keys.hpp) are beside the rows, a byte each; without either, only the text distinguishes rows.
 //
 // A run of rows that share their first n bits ends where an LCP is below n. And the LCPs of a piece of rows are a binary
 // trie of their keys without the keys: to find the rows that begin with a query, one takes at each branching bit the side
@@ -25,7 +25,7 @@ constexpr uint32_t kMostLcpWidth = 7;
 // Fewer bits do not distinguish two-byte symbols.
 constexpr uint32_t kLeastLcpWidth = 5;
 
-// The width of LCPs in the rows of a text of so many symbols.
+// The width of LCPs in the rows of a text of this many symbols.
 inline uint32_t lcp_width_of(uint64_t n_text) {
   uint32_t position_bits = 0;
   while (position_bits < 32 && uint64_t{1} << position_bits < n_text) ++position_bits;
@@ -33,7 +33,7 @@ inline uint32_t lcp_width_of(uint64_t n_text) {
   return free < kLeastLcpWidth ? 0 : std::min(free, kMostLcpWidth);
 }
 
-// Of LCPs beside the rows searches tell this many bits: kernels need a larger byte than all of them.
+// The number of bits of LCPs beside the rows that searches use: kernels need a larger byte than all of them.
 constexpr uint32_t kMostLcpBeside = kMostFarLcp - 1;
 
 // LCPs of at most this many bits are known.
@@ -54,7 +54,7 @@ class Rows {
   bool has_lcps() const { return lcp_width_ != 0 || lcps_ != nullptr; }
   uint32_t most_lcp() const { return lcps_ != nullptr ? kMostLcpBeside : ngramdb::most_lcp(lcp_width_); }
 
-  // The LCPs beside the rows from this one on; null where they stand in the words, or nowhere.
+  // The LCPs beside the rows from this one on; null if they are in the words, or missing.
   const uint8_t* lcp_bytes(uint64_t row) const { return lcps_ == nullptr ? nullptr : lcps_ + row; }
 
   // The LCP of a row that has one.
@@ -73,8 +73,8 @@ class Rows {
 
 constexpr uint32_t kPieceRows = 64;
 
-// Where a blind search ends: at row `first` of the piece, or kBefore, the row before the piece; rows up to `last`
-// (exclusive) agree with it in all bits that were asked for.
+// The result of a blind search: row `first` of the piece, or kBefore, the row before the piece; rows up to `last`
+// (exclusive) agree with it in all requested bits.
 struct BlindEnd {
   static constexpr uint32_t kBefore = ~uint32_t{0};
   uint32_t first;
@@ -83,13 +83,13 @@ struct BlindEnd {
 
 // Blind search in a piece of n <= 64 rows for a key of which the first `bits` count (nothing but zeros after them).
 //
-// LCPs are read from left to right. Where the key's bit is one, the search goes on with the row there; where it is
+// LCPs are read from left to right. If the key's bit is one, the search proceeds with the row there; if it is
 // zero, all rows are left out up to the next smaller LCP.
 //
-// known: how many bits, fewer than 64, the row before the piece has in common with the key, where that is known and that
+// known: the number of bits, below 64, that the row before the piece has in common with the key, if it is known and that
 // row is below the key (kUnknown else). Rows that share more with it are below the key, too.
 //
-// A key of two words where LCPs stand in rows, of four where they stand beside them.
+// A key of two words if LCPs are in the rows, of four if they are beside them.
 constexpr uint32_t kUnknown = ~uint32_t{0} - 1;
 
 using LcpsBelow = uint64_t (*)(const Rows&, uint64_t, uint32_t, uint32_t);

@@ -1,21 +1,21 @@
-// One segment: what everything else asks of it, whatever its files look like.
+// One segment: the interface that all other code uses, regardless of its files.
 //
 // A kind of segment answers six primitives; all other functions have a default in terms of these
 // (src/segment/segment.cpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
 // the test kit (ngramdb/segments/testing.py) compares them for every kind.
 //
-// What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one after the other,
+// A segment consists of documents, each a sequence of tokens, numbered from 0, that are stored in a text one after another,
 // with at least one position without a token after each of them. Every token is the beginning
 // of a suffix, which ends where its document does. The suffixes in order are the rows: a suffix comes before those that
 // it is the beginning of, else the smaller token id decides; equal suffixes are in the order of their positions. Ranges
 // of rows and positions are half-open.
 //
-// A kind whose files are sorted otherwise says so (`in_token_order`, `rank`). This must hold for its rows, too: those
-// that share their first n tokens stand together, and so do, within these, those whose documents end there. What needs
+// A kind whose files are sorted otherwise declares it (`in_token_order`, `rank`). This must hold for its rows, too: those
+// that share their first n tokens are adjacent, and so are, within these, those whose documents end there. Code that needs
 // rows in the order of token ids reads them by token_order.hpp.
 //
-// A kind whose files are sorted by what stands *before* tokens finds the rows of an n-gram by a search, too, but they are
-// no part of the rows of its first tokens, and numbered apart from these (`is_nested`). Its ranges are those that a
+// A kind whose files are sorted by the text *before* tokens also finds the rows of an n-gram by a search, but they are
+// not among the rows of its first tokens, and are numbered separately (`is_nested`). Its ranges are those that a
 // search, `children` or `narrow` gave, and `all`, which are not to be compared with each other.
 #pragma once
 
@@ -39,7 +39,7 @@ using TokenId = int64_t;     // a negative id stands for a token that is not in 
 constexpr TokenId kNoToken = -1;     // the document ends here
 constexpr TokenId kManyTokens = -2;  // not one token but several
 
-// A token id plus one in 32 bits, as language models keep them; kBorder at a document's end or beginning. The id
+// A token id plus one in 32 bits, as language models store them; kBorder at a document's end or beginning. The id
 // 2^32 - 1 has no code.
 using Code = uint32_t;
 constexpr Code kBorder = 0;
@@ -57,8 +57,8 @@ struct Span {
   Position stop = 0;
 };
 
-// Positions in an array of the caller's: of 32 bits each where the segment's text is short enough for that, else of 64.
-// Loops over many go by `with`, which calls one of two instances of a function with the array itself.
+// Positions in an array of the caller's: of 32 bits each if the segment's text is short enough for that, else of 64.
+// Loops over many use `with`, which calls one of two instances of a function with the array itself.
 template <class Narrow, class Wide>
 class PositionArray {
  public:
@@ -142,7 +142,7 @@ inline size_t n_searched_together(const Request* requests, size_t n) {
   return n;
 }
 
-// Steps whose rows so many searches side by side fetch ahead. More searches, fewer rows each: a core has some dozen misses
+// Steps with up to this many searches side by side prefetch rows. More searches, fewer rows each: a core has a dozen misses
 // under way at most.
 inline int levels_ahead(size_t n_searches) { return n_searches <= 2 ? 3 : 2; }
 
@@ -164,8 +164,8 @@ struct Child {
   Range rows;
 };
 
-// A row as an n-gram: its first symbols, up to and with the one that ends a sentence, and how many of them the row before
-// has, too. `left` stands before it.
+// A row as an n-gram: its first symbols, up to and including the one that ends a sentence, and the number of them that the
+// row before shares. `left` is the symbol before it.
 struct Outline {
   uint32_t length;
   uint32_t lcp;
@@ -187,27 +187,27 @@ class Segment {
   // All positions of the text are below it.
   virtual uint64_t n_positions() const = 0;
 
-  // Where a row's suffix begins.
+  // The beginning of a row's suffix.
   virtual Position position(Row row) const = 0;
 
-  // The tokens from a position on, at most n, up to the document's end: returns how many. None where no token stands.
+  // The tokens from a position on, at most n, up to the document's end; returns their number, 0 outside documents.
   virtual uint32_t tokens(Position at, uint32_t n, TokenId* out) const = 0;
 
-  // Where a document's tokens stand; spans ascend with the number.
+  // The positions of a document's tokens; spans ascend with the number.
   virtual Span span(DocNumber document) const = 0;
 
   // -- the order of rows
 
-  // Whether it is that of token ids, as above.
+  // Returns true if rows are in the order of token ids, as above.
   virtual bool in_token_order() const { return true; }
 
   // Rows that are alike so far are sorted by this number of their next token, or of kNoToken.
   virtual TokenId rank(TokenId id) const { return id; }
 
-  // Whether the rows of an n-gram are a part of those of each of its beginnings.
+  // Returns true if the rows of an n-gram are a part of those of each of its beginnings.
   virtual bool is_nested() const { return true; }
 
-  // Whether these are rows at all.
+  // Returns true if these are valid rows.
   virtual bool has_rows(Range rows) const { return rows.lo <= rows.hi && rows.hi <= n_rows(); }
 
   // Appends the runs of next tokens after the first `depth` tokens of the rows, in the order of rows.
@@ -226,11 +226,11 @@ class Segment {
   virtual bool advance(Probe& probe, int n_levels) const;
   virtual Range found(const Probe& probe) const;
 
-  // The part of the rows, all alike in their first `depth` tokens, that goes on with the token; kNoToken: whose
+  // The part of the rows, all alike in their first `depth` tokens, that the token follows; for kNoToken, those whose
   // documents end there.
   virtual Range narrow(Range rows, uint32_t depth, TokenId next) const;
 
-  // -- what follows, and what stands before
+  // -- following and preceding tokens
 
   // Appends the runs of successors after the first `depth` tokens of the rows, ascending by id; returns the
   // number of rows whose document ends there.
@@ -239,24 +239,24 @@ class Segment {
   // Starts to fetch what `successors` will read first, of rows that have been found just now.
   virtual void prefetch_continuations(Range, uint32_t) const {}
 
-  // The token after the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.
+  // The token after the first `depth` tokens of every row, kNoToken if all documents end there, or kManyTokens.
   virtual TokenId only_continuation(Range rows, uint32_t depth) const;
 
   // Starts to fetch what only_continuation will read.
   virtual void prefetch_ends(Range) const {}
 
-  // The code of what stands before each row, and of what stands `depth` tokens after its beginning.
+  // The code before each row, and the one `depth` tokens after its beginning.
   virtual void neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const;
 
-  // Codes from a row on, at most n, up to and with the border or the code `last`; returns how many. Also what stands
+  // Codes from a row on, at most n, up to and with the border or the code `last`; returns their number. Also the code
   // before the row.
   virtual uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const;
 
-  // The same of rows one after the other, each compared with the one before, but for row 0: at most n symbols, up to and
+  // The same for consecutive rows, each compared with the one before except for row 0: at most n symbols, up to and
   // with the border or the code `last`.
   virtual void outlines(Range rows, uint32_t n, Code last, Outline* out) const;
 
-  // The code of what stands at a position, kBorder where no token does.
+  // The code at a position, kBorder without a token.
   virtual Code code_at(Position position) const;
 
   // Starts to fetch the text of a row, of none beyond the last one; of several rows.
@@ -266,7 +266,7 @@ class Segment {
   // -- rows as n-grams
 
   // Runs of rows that share their first n tokens (n >= 1), from row `from` on, as many as `out` has room for; rows
-  // whose document ends before are left out. Returns the row to go on from, n_rows() at the end.
+  // whose document ends before are left out. Returns the row to continue from, n_rows() at the end.
   virtual Row ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
 
   // The first n tokens of a row; false when its document ends before.
@@ -277,12 +277,12 @@ class Segment {
   // Positions of the rows, in suffix order.
   virtual void positions(Range rows, PositionsOut out) const;
 
-  // Where positions stand, each that of a token or of the end after it: the documents, and how many tokens of them
-  // come before.
+  // The places of positions, each that of a token or of the end after it: the documents, and the number of their tokens
+  // before it.
   virtual void documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const;
 
-  // The tokens `ahead` tokens after the positions (before them, when negative); kNoToken where a document's end or the
-  // text's lies there. No document's end may lie in between.
+  // The tokens `ahead` tokens after the positions (before them, if negative); kNoToken if a document's end or the
+  // text's is there. No document's end may be in between.
   virtual void tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const;
 
   // Appends the positions at which ids[0, n) begins (n >= 1) in any of the windows [starts[i], stops[i]); windows ascend
@@ -292,14 +292,14 @@ class Segment {
 
   // -- documents
 
-  // Documents that the rows stand in: ascending, each once.
+  // Documents that contain the rows: ascending, each once.
   virtual void documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const;
 
   // The first `most` of these documents.
   virtual void first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const;
 
-  // Which of the documents, given ascending, the rows stand in. Cheaper than documents_of where they are few; false
-  // (and nothing done) where they are too many for that.
+  // Those of the documents, given ascending, that contain the rows. Faster than documents_of for few documents; false
+  // (and nothing done) if they are too many for that.
   virtual bool documents_among(Range rows, const DocNumber* documents, size_t n_documents, std::vector<DocNumber>& out,
                                StopFlag stop) const;
 
@@ -307,11 +307,11 @@ class Segment {
   virtual void filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
                                 std::vector<DocNumber>& out, StopFlag stop) const;
 
-  // Documents that the rows stand in, ascending, and how many of the rows stand in each.
+  // Documents that contain the rows, ascending, and the number of rows in each.
   virtual void count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                                StopFlag stop) const;
 
-  // How many of the rows stand in documents whose bit is set (the least significant bit of a byte comes first).
+  // The number of rows in documents whose bit is set (the least significant bit of a byte comes first).
   virtual uint64_t count_rows_in(Range rows, const uint8_t* documents) const;
 
   // Positions at which the documents start and stop.
@@ -320,14 +320,14 @@ class Segment {
   // Number of tokens of a document.
   virtual uint32_t document_length(DocNumber document) const;
 
-  // Tokens [start, stop) of a document, which has so many.
+  // Tokens [start, stop) of a document that has at least `stop` of them.
   virtual void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const;
 
   // The whole range.
   Range all() const { return {0, n_rows()}; }
 
  protected:
-  // The document that a position stands in, or the end of.
+  // The document that contains per position or ends there.
   virtual DocNumber document_at(Position position) const;
 };
 

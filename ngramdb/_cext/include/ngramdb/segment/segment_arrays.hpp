@@ -23,9 +23,9 @@ struct SegmentArrays {
   const uint32_t* starts = nullptr;  // n_documents + 1; the last one is n_text
   uint64_t n_documents = 0;
   uint64_t gap = 0;
-  Checksums* checksums = nullptr;  // of the file that the arrays stand in; without, nothing is verified here
+  Checksums* checksums = nullptr;  // of the file of the arrays; null if nothing is verified here
   uint64_t most_verified = 0;  // bytes of rows and of text that are verified; of more, pointers are checked alone
-  FarIndex far;  // for files that lie elsewhere, where they have one
+  FarIndex far;  // for remote files, if they have one
 };
 
 // Sym: uint8_t, uint16_t or uint32_t. `file` is named in errors. The caller owns the segment, and keeps the arrays.

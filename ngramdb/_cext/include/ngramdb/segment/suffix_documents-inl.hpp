@@ -1,4 +1,4 @@
-// Which documents the rows of a range stand in. Members of SuffixSegment; included by suffix_segment.hpp.
+// Documents of the rows of a range. Members of SuffixSegment; included by suffix_segment.hpp.
 #pragma once
 
 #include "ngramdb/base/stoppable_sort.hpp"
@@ -33,7 +33,7 @@ void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, 
   row_words_.need(rows.lo, rows.size());
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
-  // A bitmap costs a pass over all documents; sorting costs about 30 ns a document found.
+  // A bitmap costs a pass over all documents; sorting costs about 30 ns per document found.
   const bool dense = rows.size() >= a_.n_documents / 64;
   std::vector<uint64_t> seen(dense ? a_.n_documents / 64 + 1 : 0);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
@@ -61,7 +61,7 @@ void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, 
   }
 }
 
-// Rows that stand behind the last one of so many documents, soon most of them, take about a nanosecond each.
+// Rows after the last of the expected documents, soon most of them, take about a nanosecond each.
 template <class Sym>
 void SuffixSegment<Sym>::first_documents(Range range, size_t most, std::vector<DocNumber>& out, StopFlag stop) const {
   const Interval rows = interval_of(range);
@@ -76,7 +76,7 @@ void SuffixSegment<Sym>::first_documents(Range range, size_t most, std::vector<D
   const DocumentMap& map = document_map();
   std::vector<DocNumber> found;
   found.reserve(most + 1);
-  uint64_t limit = a_.n_text;  // what stands here or behind adds no document
+  uint64_t limit = a_.n_text;  // positions from here on add no document
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
     if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
     const uint32_t position = position_of(row);
@@ -91,8 +91,8 @@ void SuffixSegment<Sym>::first_documents(Range range, size_t most, std::vector<D
   out.insert(out.end(), found.begin(), found.end());
 }
 
-// The parts of the text that hold any of the documents are marked in a bitmap that stays in the cache: rows that stand
-// elsewhere, most of them, take about a nanosecond each.
+// The parts of the text that contain any of the documents are marked in a bitmap that stays in the cache: rows elsewhere,
+// most of them, take about a nanosecond each.
 template <class Sym>
 bool SuffixSegment<Sym>::documents_among(Range range, const DocNumber* documents, size_t n_documents,
                                          std::vector<DocNumber>& out, StopFlag stop) const {
@@ -133,8 +133,8 @@ bool SuffixSegment<Sym>::documents_among(Range range, const DocNumber* documents
   return true;
 }
 
-// Whether the n symbols of a query (n >= 1) stand somewhere in [first, last). Blocks of symbols are first looked through
-// for the query's first two, without a branch inside, so that it is done in vectors.
+// Returns true if the n symbols of a query (n >= 1) occur in [first, last). Blocks of symbols are first searched for the
+// query's first two, without a branch inside, so that the loop is vectorized.
 template <class Sym>
 bool contains(const Sym* first, const Sym* last, const Sym* query, uint32_t n) {
   constexpr std::ptrdiff_t kBlock = 64;

@@ -1,4 +1,4 @@
-// What stands on either side of rows, as language models read it. Members of SuffixSegment; included by
+// The symbols on either side of rows, as language models read them. Members of SuffixSegment; included by
 // suffix_segment.hpp.
 #pragma once
 
@@ -35,7 +35,7 @@ uint32_t SuffixSegment<Sym>::prefix(Row row, uint32_t n, Code last, Code* out, C
   return length;
 }
 
-// A word of symbols at a time: where two rows differ, and where one of them ends, shows in its bits.
+// Processes a word of symbols at a time: its bits show where two rows differ, and where one of them ends.
 template <class Sym>
 Outline SuffixSegment<Sym>::outline_by_words(const Sym* at, const Sym* before, uint32_t n, uint64_t lasts) const {
   Outline found{n, n, kBorder, false};

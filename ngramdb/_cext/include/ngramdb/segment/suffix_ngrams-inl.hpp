@@ -56,7 +56,7 @@ uint32_t SuffixSegment<Sym>::ngram_runs_by_lcps(uint32_t from, uint32_t n, uint3
   return next;
 }
 
-// One pass over the rows, whose texts are fetched ahead: about the cost of an independent read a row. With kShort,
+// One pass over the rows, whose texts are fetched ahead: about the cost of an independent read per row. With kShort,
 // the n-gram fits a word, and two rows are compared by one comparison.
 template <class Sym>
 template <bool kShort>

@@ -51,8 +51,8 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
   return n_searches;
 }
 
-// Whether the first searches in a file that lies elsewhere go by its far index: they wait less often, and who goes on
-// asking has the directory here.
+// Returns true if the first searches in a remote file use its far index: they wait less often, and after many queries
+// the directory is present.
 template <class Sym>
 bool SuffixSegment<Sym>::goes_far(uint32_t n) const {
   constexpr uint32_t kFarSearches = 64;
@@ -69,7 +69,7 @@ bool SuffixSegment<Sym>::goes_far(uint32_t n) const {
   return false;
 }
 
-// Calls visit with what verifies words of the directory: those that are used, or none where all have been verified.
+// Calls visit with an object that verifies words of the directory: those that are used, or none if all have been verified.
 // `alone`: the only search, if there is but one; of a large directory it has second words fetched along with first ones, of
 // a small one they come from the cache.
 template <class Sym>
@@ -159,7 +159,7 @@ void SuffixSegment<Sym>::descend(const Search* searches, const uint32_t* roots, 
   search_tree<Verify>(tree_, tree_.top, to, d.low_first, d.high_first, n, d.below, d.upto, verify);
 }
 
-// From the lowest level to blocks of rows, by second words where first ones do not tell.
+// From the lowest level to blocks of rows, by second words if first ones do not decide.
 template <class Sym>
 template <uint32_t kMost, class Verify>
 void SuffixSegment<Sym>::arrive(Search* searches, const uint32_t* roots, uint32_t n, const Descents<kMost>& d,
@@ -193,7 +193,7 @@ void SuffixSegment<Sym>::arrive(Search* searches, const uint32_t* roots, uint32_
   }
 }
 
-// The ranges of rows that a search may read first, where they are few.
+// The ranges of rows that a search may read first, if they are few.
 template <class Sym>
 template <class Visit>
 void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
@@ -208,8 +208,8 @@ void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
   }
 }
 
-// Fetches them: a block is four cache lines, and its LCPs one or two more where they stand beside it; where searches are
-// split, these tell all.
+// Fetches them: a block is four cache lines, and its LCPs one or two more if they are beside it; if searches are
+// split, these suffice.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
   if (s.located) return;
@@ -234,11 +234,11 @@ void SuffixSegment<Sym>::search_blocks(Search& s) const {
     if (lower.open()) search_block(s);
     return;
   }
-  // Sampled rows between the two bounds begin with the query, or its first symbols, as many as a key has; and so do, as
-  // far as LCPs tell, the rows around them that share as much.
+  // Sampled rows between the two bounds begin with the query, or its first symbols, as many as a key has; and so do the
+  // rows around them that share as much according to their LCPs.
   constexpr uint32_t kKeyBits = 128;
   const uint32_t n_bits = bits_of(s), bits = std::min(std::min(n_bits, kKeyBits), a_.rows.most_lcp());
-  // Of the sampled row itself, too: it may be the first one.
+  // Including the sampled row itself: it may be the first one.
   const uint64_t first_sample = s.split ? lower.hi : sample_from(lower.lo);
   lower.lo = static_cast<uint32_t>(last_with_less(a_.rows, lower.lo, first_sample + 1, bits));
   if (!s.split) {
@@ -281,7 +281,7 @@ BlindEnd SuffixSegment<Sym>::blind_search(const Search& s, uint64_t start, uint3
     return row_kernels.blind_search(a_.rows, start, n, key, bits, known);
   }
   LongKey key = long_key(s.query, s.n);
-  // Longer queries have more bits than LCPs tell of.
+  // Longer queries have more bits than LCPs cover.
   if (bits == kMostLcpBeside) key.word[kLongWords - 1] &= ~uint64_t{0} << (kLongBits - kMostLcpBeside);
   return row_kernels.blind_search_beside(a_.rows, start, n, key, bits, known);
 }

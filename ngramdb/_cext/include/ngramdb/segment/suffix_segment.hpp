@@ -210,10 +210,10 @@ class SuffixSegment final : public Segment {
     const Sym* query;
     uint32_t n;
     bool split;
-    bool alike;  // the row left in `lower` tells of all up to the upper bound whether they begin with the query
+    bool alike;  // the row left in `lower` decides for all up to the upper bound whether they begin with the query
     bool located;  // by the far index: only text is left to be read
     uint32_t known;  // bits that the row before `lower` has in common with the query, or kUnknown
-    uint64_t word;  // the query's first 8 bytes as they stand in memory
+    uint64_t word;  // the query's first 8 bytes in memory order
     uint64_t mask;  // which of them count
     Bounds lower, upper;
     bool open() const { return lower.open() || (split && upper.open()); }
@@ -233,7 +233,7 @@ class SuffixSegment final : public Segment {
   // Which search of an array of one.
   static constexpr uint32_t kOnly = 0;
 
-  // What a Probe holds, and what has been fetched for it.
+  // The content of a Probe, and the data fetched for it.
   enum class Stage : uint8_t { kDirectory, kBlocks, kText };
   struct Alone {
     Search search;
@@ -264,15 +264,15 @@ class SuffixSegment final : public Segment {
     throw CorruptPointer{file_, row, found, a_.n_text};
   }
 
-  // Searches verify the rows and symbols that they read; passes over rows have all of them verified first, where there
-  // are few, and else those that they read.
+  // Searches verify the rows and symbols that they read; passes over rows verify all of them first if there
+  // are few, and otherwise those that they read.
   void verify_suffixes() const {
     row_words_.verify_all();
     symbols_.verify_all();
     if (lcps_are_beside()) far_lcps_.verify_all();
   }
 
-  // Whether LCPs are bytes beside the rows, in place of bits of them.
+  // Returns true if LCPs are bytes beside the rows instead of bits of them.
   bool lcps_are_beside() const { return a_.rows.lcp_bytes(0) != nullptr; }
 
   // LCPs of rows from one on that a search reads.

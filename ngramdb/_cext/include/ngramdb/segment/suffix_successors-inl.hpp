@@ -1,4 +1,4 @@
-// What follows the rows of a range. Members of SuffixSegment; included by suffix_segment.hpp.
+// Successors of the rows of a range. Members of SuffixSegment; included by suffix_segment.hpp.
 #pragma once
 
 #include "ngramdb/segment/suffix_segment.hpp"
@@ -61,8 +61,8 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
 
 // Rows are sorted by their next symbol: a piece of them that begins as the next piece does is one run. Other pieces are
 // split, all of them at a time, so that reads overlap, and small ones into rows. Some 4 r log2(n / r) independent
-// reads for r runs in n rows, and never more than n; large pieces are split where the directory has a row's first symbols,
-// so that neither the row nor the text is read. Where LCPs reach far enough, they tell the runs of small pieces.
+// reads for r runs in n rows, and never more than n; large pieces are split at places for which the directory has a row's
+// first symbols, so that neither the row nor the text is read. If LCPs are long enough, they give the runs of small pieces.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
   const Interval rows = interval_of(range);
@@ -136,7 +136,7 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
   const size_t n_before = runs.size();
   for (size_t i = 0; i < pieces.size(); ++i) {
     const uint32_t row = pieces[i].row, end = i + 1 < pieces.size() ? pieces[i + 1].row : rows.hi;
-    // A piece goes on with the run that the one before ended in.
+    // A piece continues the run in which the previous one ended.
     const size_t before = runs.size();
     if (by_lcps && differs(i)) {
       n_ends += successors_by_lcps({row, end}, depth, static_cast<uint32_t>(bits), runs, stop);

@@ -40,7 +40,7 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
   constexpr size_t kAhead = 8;
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
-  // A place where all but the last symbols match costs a comparison of n symbols, 64 of them about as much as a
+  // A place at which all but the last symbols match costs a comparison of n symbols, 64 of them about as much as a
   // place without a match.
   const uint64_t place_cost = 1 + n / 64;
   const uint64_t piece = std::max<uint64_t>(8 * kStopInterval / place_cost, 1);
@@ -72,7 +72,7 @@ void SuffixSegment<Sym>::count_documents(Range range, std::vector<DocNumber>& do
   row_words_.need(rows.lo, rows.size());
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
-  // A counter for each document costs a pass over all of them; sorting costs about 30 ns an occurrence.
+  // A counter for each document costs a pass over all of them; sorting costs about 30 ns per occurrence.
   const bool dense = rows.size() >= a_.n_documents / 64;
   std::vector<uint32_t> found(dense ? a_.n_documents : 0);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {

@@ -2,8 +2,8 @@
 // pointers to all of its suffixes, which are sorted to the end of the *text*, across documents.
 //
 // infini-gram's files are sorted by the bytes of little-endian tokens, tokengrams' by their numbers. Up to a document's
-// end that is an order by `rank`, and so far our questions go. Two things differ from the table as it stands:
-// - Suffixes that begin with a separator are no rows. They stand together: rows after them are numbered as if they were
+// end this is an order by `rank`, which is all that queries need. There are two differences from the table in the file:
+// - Suffixes that begin with a separator are not rows. They are adjacent: rows after them are numbered as if they were
 //   not there.
 // - Of documents that end after the same tokens, the text's last one sorts before all that is longer, the others where
 //   the separator does. Its rows are moved there: each to the end of the run of those, within the rows that share its
@@ -47,7 +47,7 @@ class TableSegment final : public SampledSegment {
 
   Position position(Row row) const override { return pointer(place_of(row)); }
 
-  // Suffixes that begin with a separator have numbers after those of all rows: the part of them that goes on with
+  // Suffixes that begin with a separator have numbers after those of all rows: the part of them that continues with
   // ids[0, n) (n >= 1).
   Range after_separator(const TokenId* ids, uint32_t n) const {
     std::vector<Sym> query(n);
@@ -65,7 +65,7 @@ class TableSegment final : public SampledSegment {
   }
   uint64_t n_separators() const { return hidden_.size(); }
 
-  // The token at any position, kNoToken where a separator or nothing stands; the document there.
+  // The token at any position, kNoToken for a separator or beyond the text; the document there.
   TokenId symbol(Position at) const {
     return at >= a_.n_text || TokenId{text_[at]} == a_.separator ? kNoToken : TokenId{text_[at]};
   }
@@ -235,7 +235,7 @@ class TableSegment final : public SampledSegment {
   }
 
   // The first tokens from a position on, packed so that keys ascend with the rows: ones from the document's end on;
-  // zeros from the text's end on where there is no separator, as if tokens 0 stood there.
+  // zeros from the text's end on if there is no separator, as if tokens 0 followed it.
   uint64_t table_key(Position at) const {
     uint64_t key = 0;
     bool has_ended = false;
@@ -253,7 +253,7 @@ class TableSegment final : public SampledSegment {
     return key;
   }
 
-  // Whether the suffix is below the query, begins with it, or is above.
+  // Returns whether the suffix is below the query, begins with it, or is above.
   int compare(Position at, const Sym* query, uint32_t n) const {
     const uint32_t whole = static_cast<uint32_t>(std::min<uint64_t>(n, a_.n_text - at));
     if (kByBytes) {
@@ -269,7 +269,7 @@ class TableSegment final : public SampledSegment {
 
   // ---- searching ----
 
-  // False where no document has one of the tokens.
+  // False if no document contains one of the tokens.
   bool encode(const TokenId* ids, uint32_t n, Sym* query) const {
     for (uint32_t i = 0; i < n; ++i) {
       if (ids[i] < 0 || ids[i] > kLargest || ids[i] == a_.separator) return false;
@@ -300,7 +300,7 @@ class TableSegment final : public SampledSegment {
       bound->hi = std::max(bound->lo, std::min(bound->hi, last));
     }
     if (request.n > kWord || n_below == n_upto) return;
-    // The sampled rows between begin with the query, but for some whose text ends within the zeros that the query ends
+    // The sampled rows between begin with the query, except some whose text ends within the zeros that the query ends
     // in: these come first.
     const bool may_end = a_.separator == kNoToken && a_.keys[n_below] == low;
     if (!may_end) bounds[0].hi = std::max(bounds[0].lo, std::min(bounds[0].hi, n_below * a_.stride));
@@ -376,7 +376,7 @@ class TableSegment final : public SampledSegment {
   }
   Position text_stop() const { return a_.n_text - (a_.offsets == nullptr && ends_with_separator()); }
 
-  // Where each of them ends a document, and the text the last one.
+  // Collects documents that end with a separator, or the last one with the text.
   void collect_documents() {
     Position start = 0;
     std::vector<Position> separators;
@@ -466,9 +466,9 @@ class TableSegment final : public SampledSegment {
   const Sym* text_ = nullptr;
   uint64_t n_rows_ = 0, n_documents_ = 0;
   Range hidden_{};              // places in the table
-  // Of rows, as numbered without the hidden ones: those of a level ascend, and lie within those of the level before.
+  // For rows, as numbered without the hidden ones: those of a level ascend, and are within those of the level before.
   std::vector<std::vector<Move>> moves_;
-  std::vector<Position> starts_;  // of documents, where offsets do not say
+  std::vector<Position> starts_;  // of documents, if offsets do not give them
 };
 
 }  // namespace ngramdb

@@ -1,6 +1,6 @@
 // Rows in the order of token ids, of segments whose files are sorted otherwise (segment.hpp).
 //
-// Rows that share their first tokens stand together in any kind of segment, so each run of them is taken apart by the
+// Rows that share their first tokens are adjacent in any kind of segment, so each run of them is split by the
 // next token, and its parts by their ids, until they are few enough to be sorted.
 #pragma once
 
@@ -23,8 +23,8 @@ inline void split(const Segment& segment, Range rows, uint32_t depth, std::vecto
   std::sort(out.begin(), out.end(), [](const Child& a, const Child& b) { return a.id > b.id; });
 }
 
-// How many tokens all of the rows share, where they share `depth`; at most `most`. Fewer where it takes more than two
-// reads to know.
+// The number of tokens that all of the rows share, given that they share `depth`; at most `most`. Fewer if finding out
+// takes more than two reads.
 inline uint32_t shared(const Segment& segment, Range rows, uint32_t depth, uint32_t most) {
   if (!segment.is_nested() && rows.size() > 1) return std::min(depth, most);
   const Position first = segment.position(rows.lo), last = segment.position(rows.hi - 1);
@@ -37,7 +37,7 @@ inline uint32_t shared(const Segment& segment, Range rows, uint32_t depth, uint3
 
 }  // namespace token_order
 
-// Whether the suffix at position a comes before that at b by token ids; they share `depth` tokens.
+// Returns true if the suffix at position a comes before that at b by token ids; they share `depth` tokens.
 inline bool is_before(const Segment& segment, Position a, Position b, uint32_t depth = 0) {
   constexpr uint32_t kPiece = 16;
   TokenId x[kPiece], y[kPiece];
@@ -105,7 +105,7 @@ class RowsInTokenOrder {
   using Placed = std::pair<Position, Row>;
 
   const Segment& segment_;
-  std::vector<Part> open_;  // what comes first stands last
+  std::vector<Part> open_;  // in reverse order
   std::vector<Child> children_;
   std::vector<Placed> sorted_;
   size_t at_ = 0;

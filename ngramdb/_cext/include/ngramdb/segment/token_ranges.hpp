@@ -1,4 +1,4 @@
-// The rows of single tokens, kept as they are found: the same few thousand are asked for again and again, and a search
+// A cache of the rows of single tokens: the same few thousand are requested again and again, and a search
 // for one goes through the whole directory.
 #pragma once
 
@@ -16,7 +16,7 @@ class TokenRanges {
  public:
   explicit TokenRanges(uint64_t n_rows) : n_symbols_(std::min(kMostSymbols, n_rows / kRowsPerSymbol)) {}
 
-  // False where they are not known. A symbol without rows is never known.
+  // False if they are not in the cache. A symbol without rows is never cached.
   bool find(uint64_t symbol, Range* rows) const {
     if (symbol >= n_symbols_) return false;
     const std::atomic<uint64_t>* const packed = packed_.load(std::memory_order_acquire);
@@ -37,7 +37,7 @@ class TokenRanges {
 
  private:
   static constexpr uint64_t kMostSymbols = uint64_t{1} << 16;  // half a megabyte
-  static constexpr uint64_t kRowsPerSymbol = 16;               // or half a byte a row
+  static constexpr uint64_t kRowsPerSymbol = 16;               // or half a byte per row
 
   uint64_t n_symbols_;
   mutable std::once_flag once_;

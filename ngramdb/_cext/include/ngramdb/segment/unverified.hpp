@@ -1,4 +1,4 @@
-// What of a segment's arrays must be verified before it is used.
+// The parts of a segment's arrays that must be verified before use.
 #pragma once
 
 #include <algorithm>
@@ -44,12 +44,12 @@ class Unverified {
     return false;
   }
 
-  // Verifies the blocks with values [first, first + n), as far as there are so many.
+  // Verifies the blocks with values [first, first + n), as far as they exist.
   void verify(uint64_t first, uint64_t n) const {
     if (is_left()) verify_left(first, n);
   }
 
-  // Verifies all of them at once; of a file that lies elsewhere, those that are used, where that is less.
+  // Verifies all of them at once; for a remote file, those that are used, if that is less.
   void need(uint64_t first, uint64_t n) const {
     need_many(1);
     verify(first, n);

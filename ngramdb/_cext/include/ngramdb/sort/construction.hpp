@@ -1,4 +1,4 @@
-// What builds and verifies the arrays of a segment, for symbols of type uint8_t, uint16_t and uint32_t: declarations
+// Functions that build and verify the arrays of a segment, for symbols of type uint8_t, uint16_t and uint32_t: declarations
 // alone, for callers that need not compile the rest.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ngramdb {
 
-// What a text consists of.
+// The composition of a text.
 struct SymbolCounts {
   uint64_t n_separators = 0;
   uint32_t largest = 0;
@@ -25,7 +25,7 @@ SymbolCounts count_symbols(const Sym* text, uint64_t n, StopFlag stop);
 template <class Id, class Sym>
 void write_symbols(const Id* ids, const int64_t* offsets, uint64_t n, Sym* out, StopFlag stop);
 
-// Whether the position of every step-th row, its bits under the mask, is below n_text.
+// Returns true if the position of every step-th row, its bits under the mask, is below n_text.
 bool are_inside(const uint32_t* rows, uint64_t n_rows, uint64_t step, uint32_t mask, uint64_t n_text, StopFlag stop);
 
 // suffix_sort.hpp

@@ -1,17 +1,17 @@
-// Suffix sorting by keys, on several threads: the fast path for texts whose suffixes differ soon, as those of natural
-// language and code do. Gives up, having lost little, where they do not; suffix_sort.hpp then induces the order.
+// Suffix sorting by keys, on several threads: the fast path for texts whose suffixes differ soon, such as natural
+// language and code. Gives up early for other texts; suffix_sort.hpp then sorts by induction.
 //
 // 1. Rows are distributed by their first symbol (the first two where symbols are bytes).
 // 2. Rows that agree so far are sorted by the key of the next symbols: 64 bits, as many symbols as fit. Again for what
 //    is still equal, some rounds; everything is stable, so that suffixes which end together stay in position order.
 // 3. What is still unresolved shares at least `step` symbols with its neighbours. Every position p of these, and
 //    p + step, gets its row, or that of the first of its equals, as a name. The names of p, p + step, p + 2 step, … up
-//    to the first unique one tell the suffix's place, so induced sorting of the strings of names (few: 1 % of the rows,
+//    to the first unique one determine the suffix's place, so induced sorting of the strings of names (few: 1 % of the rows,
 //    for web text) finishes the order. This is prefix doubling's idea (Manber & Myers, "Suffix Arrays: A New Method for
 //    On-Line String Searches", 1993), with linear time instead of rounds.
 //
-// Cost: some 50 ns of CPU time a symbol for 26 M tokens of web text, half as much as inducing, and all but the end of
-// step 3 shared by the threads. Memory besides the rows: counters, a chunk of keys a thread, and some 20 bytes for each
+// Cost: about 50 ns of CPU time per symbol for 26 M tokens of web text, half as much as inducing, and all but the end of
+// step 3 shared by the threads. Memory besides the rows: counters, a chunk of keys per thread, and about 20 bytes for each
 // unresolved row, of which it bears 1 in Limits::most_unresolved.
 #pragma once
 
@@ -38,18 +38,18 @@ struct Limits {
   uint32_t chunk_rows = 1u << 15;
   // Larger groups are split by one symbol first, without keys.
   uint32_t split_rows = 1u << 16;
-  // Symbols to compare before the rest is left to names; fewer when a round resolves less than 1 row in so many.
+  // Symbols to compare before the rest is left to names; fewer if a round resolves less than 1 in `least_resolved` rows.
   uint32_t least_depth = 8;
   uint32_t most_depth = 64;
   uint32_t least_resolved = 16;
-  // … in 4, when rounds beyond the least depth have read so many keys for each row of the text: what is lost if it
+  // … in 4, if rounds beyond the least depth have read that many keys per row of the text: the work lost if it
   // gives up in the end.
   uint32_t most_read = 4;
-  // A first bucket with more than 1 in so many rows promises long repeats; no try is made.
+  // A first bucket with more than 1 in this many rows implies long repeats; sorting by keys is not tried.
   uint32_t largest_bucket = 3;
-  // Unresolved rows cost memory: it gives up at more than 1 in so many.
+  // Unresolved rows cost memory: it gives up at more than 1 in this many.
   uint32_t most_unresolved = 8;
-  // Of the induced sorting of names.
+  // For the induced sorting of names.
   uint32_t max_marked = sais::kMaxMarked;
 };
 
@@ -146,7 +146,7 @@ class Sorter {
     Pairs pairs() { return {keys.data(), positions.data()}; }
   };
 
-  // What one thread needs.
+  // The buffers of one thread.
   struct Work {
     PairPages pairs, sorted;
     std::vector<Group> open, next;  // groups of a round, and of the one after it
@@ -427,8 +427,8 @@ class Sorter {
     uint64_t stride;
     Pages<uint64_t> members;
     Pages<uint32_t> before;  // members in earlier words
-    // Eight positions a bit, in their order: an eighth of the memory to read where most positions are no members.
-    // Members stand beside each other, where passages repeat.
+    // Eight positions per bit, in order: an eighth of the memory to read, since most positions are not members.
+    // Members are adjacent in repeated passages.
     Pages<uint64_t> near;
 
     Strides(uint32_t n, uint32_t shift)

@@ -25,7 +25,7 @@ class RowCheck {
   RowCheck(const std::vector<DocumentText<Sym>>& texts, Rows rows)
       : text_(texts.front()), rows_(rows), matches_(texts) {}
 
-  // Whether the row is a token's, comes after the row before, and has the LCP with it.
+  // Returns true if the row is a token's, follows the row before it in order, and has the LCP with it.
   bool is_right(uint64_t row) {
     const uint32_t position = rows_[row];
     if (position >= text_.size || text_.symbols[position] == 0) return false;
@@ -52,7 +52,7 @@ class RowCheck {
     return static_cast<uint32_t>(uint64_t{*rows_.word(row)} >> (32 - rows_.lcp_width()));
   }
 
-  // Of suffixes whose keys have so many bits in common.
+  // The far LCP of suffixes whose keys have this many bits in common.
   uint32_t far_lcp(uint32_t common, uint32_t position) const {
     if (common < 128) return common;
     const LongKey before = long_key(text_.symbols + last_position_, text_.size - last_position_);
@@ -80,7 +80,7 @@ class RowCheck {
 
 // The first row that is not right, or n_rows. The text need not be sound.
 //
-// Cost: a random read of the text a row, shared by as many threads as there are cores free, 1 MB each.
+// Cost: a random read of the text per row, shared by as many threads as there are free cores, 1 MB each.
 template <class Sym>
 uint64_t first_wrong_row(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, CoreBudget* cores,
                          StopFlag stop) {

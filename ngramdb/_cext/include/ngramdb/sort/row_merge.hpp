@@ -1,4 +1,4 @@
-// Merging suffix arrays: what is asked of a merge. row_merging.hpp does it.
+// Merging suffix arrays: the interface. row_merging.hpp implements it.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ struct MergeInput {
   Rows rows;
   uint64_t n_rows = 0;
   bool has_lcps = true;  // whether the LCPs of its rows are of these symbols
-  bool in_large_pages = false;  // whether the text is: then it pays to ask for it ahead
-  // Documents: where they begin, and which of them stay; null if all do.
+  bool in_large_pages = false;  // whether the text is: read-ahead then pays off
+  // The beginnings of documents, and flags of those that remain; null if all do.
   const uint32_t* starts = nullptr;
   const uint8_t* kept = nullptr;
   uint64_t n_documents = 0;
@@ -33,11 +33,11 @@ class RowMerge {
  public:
   virtual ~RowMerge() = default;
 
-  // Divides the work into chunks of about so many rows; returns how many there are.
+  // Divides the work into chunks of about this many rows; returns their number.
   virtual uint64_t plan(uint64_t chunk_rows, StopFlag stop) = 0;
-  // How many rows of the chunk stay.
+  // The number of remaining rows of the chunk.
   virtual uint64_t count(uint64_t chunk, StopFlag stop) = 0;
-  // Writes the chunk's `n_rows` rows, which begin at row `first_row` of all, with LCPs of so many bits, or far LCPs into
+  // Writes the chunk's `n_rows` rows, of which the first is row `first_row`, with LCPs of this many bits, or far LCPs into
   // `lcps` if that is not null; and those of their keys that the directory has into level 0 of `tree`, and into `rest`.
   virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
                      uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
@@ -46,14 +46,14 @@ class RowMerge {
   // The LCP of a chunk's first row with the last row of the one before, both of which have been made, or `most`.
   virtual uint32_t joint(uint64_t chunk, uint32_t most) = 0;
 
-  // How often a symbol was compared with another one.
+  // The number of comparisons of two symbols.
   uint64_t n_compared() const { return n_compared_; }
 
  protected:
   std::atomic<uint64_t> n_compared_{0};
 };
 
-// A merge of texts whose symbols have so many bytes.
+// A merge of texts with symbols of this many bytes.
 std::unique_ptr<RowMerge> make_row_merge(uint32_t symbol_bytes, const std::vector<MergeInput>& inputs);
 
 }  // namespace ngramdb

@@ -1,18 +1,18 @@
 // Merging the suffix arrays of several texts into that of all of them, one after the other: row for row what sorting
-// would make, with LCPs and directory, at the cost of a few comparisons a row and in the memory of what is being written.
+// would make, with LCPs and directory, at the cost of a few comparisons per row and in the memory of what is being written.
 //
 // A loser tree over the inputs' next rows, each of which knows its LCP with the row that was written last (Bingmann,
 // Eberle, Sanders: "Engineering Parallel String Sorting", Algorithmica 2017). Of two rows the one with the longer LCP comes
-// first, and the loser's LCP with the winner is the shorter of the two; only where both are equal text is compared, from
-// there on. An input's rows bring their LCPs along as far as rows hold them (rows.hpp); beyond that neighbours are compared
+// first, and the loser's LCP with the winner is the shorter of the two; text is compared only if both are equal, from
+// there on. An input's rows provide their LCPs as far as rows hold them (rows.hpp); beyond that neighbours are compared
 // when they come near, a block at a time.
 //
-// Texts are read at random places, one a row. The first symbols of a block's rows are read one right after the other, so
+// Texts are read at random places, one per row. The first symbols of a block's rows are read one right after the other, so
 // that the memory brings many at the same time, and kept in windows, by which all but long matches are decided. (With one
 // prefetch for each row that is written, and comparing keys and texts, the kernel took 1.4 times as long at 1 G tokens, and
-// nearly half of it at the prefetch: in pages of 4 KB it waits for their addresses.) Texts in large pages are asked for
-// beforehand, a whole block after the one before has been read, and are there when it is read in turn: 70 ns a row in
-// place of 91 at 300 M tokens, 84 of 97 at 1 G. Matches of any length are compared in passing (suffix_matches.hpp).
+// nearly half of it at the prefetch, which waits for addresses in pages of 4 KB.) Texts in large pages are prefetched
+// a whole block ahead, and are present when the block is read: 70 ns per row instead of
+// 91 at 300 M tokens, 84 instead of 97 at 1 G. Matches of any length are compared in passing (suffix_matches.hpp).
 //
 // The work is divided into chunks of rows, which any threads make in any order: plan() chooses some rows to begin a
 // chunk, evenly spread over all, and searches for them in every input.
@@ -91,7 +91,7 @@ class MergeOf final : public RowMerge {
     SuffixPlace first, last;
   };
 
-  // What two suffixes have in common, and whether the first one is smaller.
+  // The common prefix of two suffixes, and whether the first one is smaller.
   struct Order {
     int64_t lcp;
     bool less;
@@ -181,7 +181,7 @@ class MergeOf final : public RowMerge {
     return position;
   }
 
-  // Whether a position stays, and its number among those.
+  // Returns true if a position remains, and sets its number among those.
   bool stays(uint32_t input, uint32_t position, uint32_t* number) const {
     const uint64_t base = bases_[input];
     if (kept_[input] == nullptr) {
@@ -199,7 +199,7 @@ class MergeOf final : public RowMerge {
     return true;
   }
 
-  // Where documents go, asks for what tells whether a row of the next block stays, one a row of this one.
+  // If documents are removed, prefetches, one per row, the flags that decide which rows of the next block remain.
   void fetch_ahead(const Cursor& c) const {
     const uint64_t row = c.next + c.at;
     if (kept_[c.input] == nullptr || row >= c.end) return;
@@ -207,7 +207,7 @@ class MergeOf final : public RowMerge {
     if (position < texts_[c.input].size) kept_[c.input]->prefetch(position);
   }
 
-  // What merge() does with one input only, whose rows stay in their order.
+  // merge() with only one input, whose rows keep their order.
   void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
               uint64_t* tree, uint64_t* rest, StopFlag stop);
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
@@ -221,7 +221,7 @@ class MergeOf final : public RowMerge {
   const std::vector<MergeInput> inputs_;
   std::vector<DocumentText<Sym>> texts_;
   std::vector<std::unique_ptr<KeptPositions>> kept_;
-  std::vector<uint64_t> bases_;  // where the texts begin in the merged one
+  std::vector<uint64_t> bases_;  // the beginnings of the texts in the merged one
   std::vector<std::vector<uint64_t>> bounds_;  // the first row of each chunk in each input, and after the last chunk
   std::vector<Ends> ends_;
   std::mutex mutex_;
@@ -253,7 +253,7 @@ std::vector<SuffixPlace> MergeOf<Sym>::candidates(uint64_t step, std::vector<uin
   return found;
 }
 
-// How many rows of an input are below a suffix; none before `from` is not.
+// The number of an input's rows below a suffix; all rows before `from` are.
 template <class Sym>
 uint64_t MergeOf<Sym>::rows_below(Matches& matches, SuffixPlace suffix, uint32_t input, uint64_t from) const {
   uint64_t below = from, end = inputs_[input].n_rows;
@@ -358,7 +358,7 @@ void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
     ++c.size;
   }
   if (c.size == 0) return;
-  // The rows of the block after the next one, whose texts are asked for when the next one has been read.
+  // The rows of the block after the next one, whose texts are prefetched once the next one has been read.
   constexpr uint32_t kPerLine = 64 / sizeof(uint32_t);
   for (uint64_t row = c.next + kBlock; row < std::min(c.next + 2 * kBlock, c.end); row += kPerLine) {
     prefetch_line(input.rows.word(row));
@@ -370,9 +370,9 @@ void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
   c.has_last = true;
 }
 
-// First a symbol of each cache line, and of one that long matches go on to, with so few instructions that the processor
-// has many reads under way: copying whole windows at once was slower. So were prefetches of whole blocks, after which
-// many lines were not there yet when they were read.
+// First a symbol of each cache line, and of the one in which long matches continue, with so few instructions that the
+// processor has many reads under way: copying whole windows at once was slower. So were prefetches of whole blocks, after
+// which many lines were not there yet when they were read.
 template <class Sym>
 void MergeOf<Sym>::read_windows(Cursor& c) const {
   const DocumentText<Sym> text = texts_[c.input];
@@ -402,7 +402,7 @@ void MergeOf<Sym>::fetch_texts(const Cursor& c) const {
   }
 }
 
-// Where rows say "as many, or more": windows, and then what these do not decide, which is fetched in the meantime.
+// For rows whose LCP is a lower bound: windows, and then the texts that these do not decide, fetched in the meantime.
 template <class Sym>
 void MergeOf<Sym>::set_lcps(Cursor& c, Matches& matches, int64_t most) const {
   const DocumentText<Sym>& text = texts_[c.input];
@@ -520,7 +520,7 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   const uint32_t n_runs = static_cast<uint32_t>(inputs_.size());
   std::vector<Cursor> cursors(n_runs);
   std::vector<const Ahead*> heads(n_runs);
-  // At first the players of all games, then the losers only: those of the games of 2i and 2i + 1 at i.
+  // At first the players of all games, then only the losers: those of the games of 2i and 2i + 1 at i.
   std::vector<Player> players(2 * size_t{n_runs});
   for (uint32_t j = 0; j < n_runs; ++j) {
     players[n_runs + j].run = j;

@@ -57,7 +57,7 @@ struct Buckets {
   }
 };
 
-// From right to left: calls visit(position) for every LMS position that is no separator, and
+// From right to left: calls visit(position) for every LMS position except separators, and
 // at_separator() whenever a separator is passed.
 template <bool kSeparated, class Sym, class Visit, class AtSeparator>
 void for_each_lms(const Sym* text, uint32_t n, StopFlag stop, Visit visit, AtSeparator at_separator) {
@@ -149,11 +149,11 @@ uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separato
 
 // ---- induction with marks --------------------------------------------------------------------------------
 //
-// The same two passes for n < max_marked, half as many reads of the text: when a suffix is placed, the symbol before it
-// is at hand, and the two bits that positions leave free say what its predecessor needs.
+// The same two passes for n < max_marked, with half as many reads of the text: when a suffix is placed, the symbol before it
+// is at hand, and the two bits that positions leave free record what its predecessor needs.
 
 constexpr uint32_t kMaxMarked = 1u << 30;
-// The pass from left to right leaves the row alone: its predecessor is S-type, or there is none.
+// The pass from left to right skips the row: its predecessor is S-type or does not exist.
 constexpr uint32_t kLater = 1u << 31;
 // An LMS suffix, placed by the pass from right to left.
 constexpr uint32_t kLms = 1u << 30;
@@ -247,14 +247,14 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
 // Names, and (with marks) positions, of LMS substrings that occur once.
 constexpr uint32_t kUnique = 1u << 31;
 
-// Equal LMS substrings get equal names. On entry the m sorted LMS positions stand at sa[n-m, n); on return
+// Equal LMS substrings get equal names. On entry the m sorted LMS positions are at sa[n-m, n); on return
 // sa[p/2] holds the name of LMS position p, other slots of the lower half are empty. With kMark, names of substrings
 // that occur once, and their positions, bear kUnique. Returns the number of names.
 template <bool kSeparated, bool kMark, class Sym>
 uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
   std::memset(sa, 0xff, sizeof(uint32_t) * lower_half(n));
   uint32_t* const slot = sa;
-  // First the substrings' lengths; 0 says that the substring ends in a separator or the sentinel, hence is unique.
+  // First the substrings' lengths; 0 means that the substring ends in a separator or the sentinel, hence is unique.
   uint32_t end = 0;
   bool end_is_unique = true;
   for_each_lms<kSeparated>(
@@ -295,7 +295,7 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, 
 }
 
 // Sorts the LMS suffixes by their names, sa[p/2] for LMS position p, of which there are `names`; their order by names
-// stands at sa[n-m, n). On return they stand in order at sa[0, m).
+// is at sa[n-m, n). On return they are in order at sa[0, m).
 template <bool kSeparated, class Sym>
 void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t names, uint32_t max_marked,
                     StopFlag stop) {
@@ -317,8 +317,8 @@ void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint3
   }
 }
 
-// Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion where names repeat.
-// On return they stand in order at sa[0, m).
+// Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion if names repeat.
+// On return they are in order at sa[0, m).
 template <bool kSeparated, class Sym>
 void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t max_marked, StopFlag stop) {
   const uint32_t names = name_substrings<kSeparated, false>(text, sa, n, m, stop);
@@ -479,8 +479,8 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
 // Fills sa[0, n) with the positions of all suffixes in document-end order; the first n_separators rows
 // are the separators themselves, by position.
 //
-// text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted when
-// its work shall stop (checked every few milliseconds), std::bad_alloc when memory ends. max_marked: texts below
+// text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted if
+// its work must stop (checked every few milliseconds), std::bad_alloc if memory runs out. max_marked: texts below
 // this length are sorted with marks; tests make it small, to reach the passes for longer texts.
 template <class Sym>
 void suffix_sort(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,

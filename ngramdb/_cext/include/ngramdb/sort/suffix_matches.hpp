@@ -1,4 +1,4 @@
-// How far two suffixes agree, for comparisons that may be long: documents that were copied, runs of one token.
+// The length of the common prefix of two suffixes, which may be long: copied documents, runs of one token.
 //
 // Suffixes end with their documents (segment.hpp): symbol 0 is the separator. What two suffixes have in common is counted
 // in bits, the first symbol's highest bit first, as in keys (keys.hpp), but beyond 128 bits as well.
@@ -18,7 +18,7 @@
 
 namespace ngramdb {
 
-// Index of the first of n symbols at which a and b differ, or both have a separator; n if there is none.
+// Index of the first of n symbols at which a and b differ, or both have a separator; n if they agree throughout.
 template <class Sym>
 inline uint64_t first_stop_words(const Sym* a, const Sym* b, uint64_t n) {
   constexpr uint64_t kPerWord = 8 / sizeof(Sym);
@@ -29,7 +29,7 @@ inline uint64_t first_stop_words(const Sym* a, const Sym* b, uint64_t n) {
     uint64_t x, y;
     std::memcpy(&x, a + i, 8);
     std::memcpy(&y, b + i, 8);
-    // Of the marks of zeros the lowest is right; one above it may be wrong.
+    // The lowest of the marks of zeros is correct; higher ones may be wrong.
     const uint64_t stops = (x ^ y) | ((x - kOnes) & ~x & kHighs);
     if (stops != 0) return i + static_cast<uint64_t>(__builtin_ctzll(stops)) / (8 * sizeof(Sym));
   }
@@ -96,7 +96,7 @@ inline uint64_t first_stop(const Sym* a, const Sym* b, uint64_t n) {
 template <class Sym>
 constexpr uint32_t kWindow = 64 / sizeof(Sym);
 
-// The same of two windows, without a branch; kWindow if there is none.
+// The same for two windows, without a branch; kWindow if they agree throughout.
 template <class Sym>
 inline uint32_t first_stop_window(const Sym* a, const Sym* b) {
 #if defined(__x86_64__)
@@ -139,9 +139,9 @@ struct SuffixPlace {
 // Compares suffixes, and remembers where long matches ended.
 //
 // Two passages that are equal are met again and again, shifted: if a[p …] and b[q …] agree up to p + n, then a[p + 1 …] and
-// b[q + 1 …] do, too. So what is found of a *diagonal* (two texts and q - p) is kept: a passage that is known to be equal,
-// and where it ends. A comparison that reaches one is done. Each symbol of an equal passage is compared once, then, and no
-// longer once for each suffix that begins in it; the sum of what is left is that of the irreducible LCPs, at most n log n
+// b[q + 1 …] do, too. So findings are kept per *diagonal* (two texts and q - p): a passage that is known to be equal,
+// and its end. A comparison that reaches one is done. Each symbol of an equal passage is then compared once, instead of
+// once for each suffix that begins in it; the sum of the rest is that of the irreducible LCPs, at most n log n
 // (Kärkkäinen, Kempa, Piątkowski: "Tighter bounds for the sum of irreducible LCP values", 2016).
 //
 // Nothing is guessed, as hashes would. Diagonals are cut into cells of kCell symbols, which are found in a table; what is
@@ -155,8 +155,8 @@ class SuffixMatches {
 
   explicit SuffixMatches(const std::vector<DocumentText<Sym>>& texts) : texts_(texts) {}
 
-  // How many symbols two suffixes share, `known` of them being known; the separator at which both end is not counted. At
-  // that distance both texts have a symbol. False when a text ends before that: damage.
+  // The number of symbols that two suffixes share, given that they share `known`; the separator at which both end is not
+  // counted. At that distance both texts have a symbol. False when a text ends before that: damage.
   bool common(SuffixPlace a, SuffixPlace b, uint64_t known, uint64_t* n_common) {
     const DocumentText<Sym>&text_a = texts_[a.text], &text_b = texts_[b.text];
     const uint64_t start_a = a.position + known, start_b = b.position + known;
@@ -189,7 +189,7 @@ class SuffixMatches {
   };
   static constexpr uint32_t kEntries = 1u << 15;
 
-  // How far the match goes from `known` symbols on, of which kDirect are equal; n are left.
+  // Returns the end of the match from `known` symbols on, of which kDirect are equal; n are left.
   uint64_t beyond(SuffixPlace a, SuffixPlace b, uint64_t known, uint64_t n) {
     if (a.text > b.text || (a.text == b.text && a.position > b.position)) std::swap(a, b);
     if (table_ == nullptr) table_.reset(new Entry[kEntries]);

@@ -1,4 +1,4 @@
-// Suffix sorting in document-end order: by keys where that promises to be faster, by induction (sais.hpp) elsewhere.
+// Suffix sorting in document-end order: by keys if that is expected to be faster, otherwise by induction (sais.hpp).
 // The order is the same.
 #pragma once
 
@@ -15,11 +15,11 @@ constexpr uint32_t kFewestForKeys = 1u << 16;
 // Fills sa[0, n) with the positions of all suffixes in document-end order; the first n_separators rows
 // are the separators themselves, by position.
 //
-// With an lcp_width, the other rows have LCPs of so many bits (rows.hpp), for which positions leave room.
+// With an lcp_width, the other rows have LCPs of this many bits (rows.hpp), for which positions leave room.
 //
 // text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Works on several threads as far
-// as `cores` has some free (null: it has none). Raises Interrupted when its work shall stop (checked every few
-// milliseconds), std::bad_alloc when memory ends.
+// as `cores` has free ones (null: none). Raises Interrupted if its work must stop (checked every few
+// milliseconds), std::bad_alloc if memory runs out.
 template <class Sym>
 void sort_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,
                    uint32_t lcp_width, CoreBudget* cores, StopFlag stop) {

@@ -1,8 +1,8 @@
-// Where the sentences of a text begin, by the default rules of Unicode (UAX #29, "Sentence Boundaries": SB1 to SB998), and
-// which words or tokens they begin with.
+// Boundaries of sentences in a text, by the default rules of Unicode (UAX #29, "Sentence Boundaries": SB1 to SB998), and
+// the words or tokens that sentences begin with.
 //
 // The rules break after a paragraph separator, and after `.`, `!`, `?` and the like with the quotes and blanks that follow,
-// unless what stands around a full stop says that the sentence goes on. So a text is searched for these characters, eight
+// unless the context of a full stop continues the sentence. So a text is searched for these characters, eight
 // bytes at a time, and the rules are applied to each. No read leaves the text, whatever its bytes are; bytes that are not
 // UTF-8 are characters of their own.
 #pragma once
@@ -25,7 +25,7 @@ class SentenceFinder {
     for (std::uint32_t code = 0; code < 128; ++code) ascii_[code] = table_.of(code);
   }
 
-  // The first boundary after `from`, which is a boundary or 0; the text's size where no other sentence begins.
+  // The first boundary after `from`, which is a boundary or 0; the text's size if no further sentence begins.
   std::size_t next(Span text, std::size_t from) const {
     const std::uint8_t* const begin = text.data;
     const std::uint8_t* const end = begin + text.size;
@@ -127,7 +127,7 @@ class SentenceFinder {
     return C::other;
   }
 
-  // What follows the terminator at p: where its sentence ends, or from where on to look for another end.
+  // The text after the terminator at p: the end of its sentence, or the place from which to search for another end.
   const std::uint8_t* after_term(const std::uint8_t* begin, const std::uint8_t* p, const std::uint8_t* end, bool& ends) const {
     const bool may_go_on = at(p, end).char_class == C::aterm;
     const std::uint8_t* q = past(p, end);

@@ -8,8 +8,8 @@
 
 namespace ngramdb {
 
-// A deterministic automaton over classes of symbols: state 0 is dead, 1 the first one. A state goes by its place in the
-// table, `state * n_classes`: what follows it is `next[place + class]`, a place, too.
+// A deterministic automaton over classes of symbols: state 0 is dead, 1 is initial. A state is identified by its place in
+// the table, `state * n_classes`: its successor is `next[place + class]`, also a place.
 struct WordAutomaton {
   const uint32_t* next;
   const uint8_t* accepting;
@@ -17,7 +17,7 @@ struct WordAutomaton {
   uint32_t n_classes;
 };
 
-// Whether each of n words, symbols[offsets[i], offsets[i + 1]), is accepted.
+// Returns for each of n words, symbols[offsets[i], offsets[i + 1]), whether it is accepted.
 inline void accepted_words(const uint32_t* symbols, const int64_t* offsets, size_t n, const WordAutomaton& automaton,
                            uint8_t* out, StopFlag stop) {
   for (size_t i = 0; i < n; ++i) {

@@ -3,7 +3,7 @@
 // Two halves. `scan` cuts a text into words by the rule of FORMAT.md and knows no vocabulary. `Vocabulary` numbers
 // words by first appearance: a stack of frozen layers, shared between forks and perhaps mapped from a file, below one
 // growing layer. Invariants: layer k holds the ids [first_k, first_k + n_k), the layers are contiguous from 0, and
-// no word stands in two of them. Nothing here is a Python object, so every method may run without the GIL;
+// no word is in two of them. Nothing here is a Python object, so every method may run without the GIL;
 // a mutex per vocabulary orders threads.
 //
 // No read leaves the given buffers, whatever the text's bytes or a file's numbers are.
@@ -129,7 +129,7 @@ inline std::uint64_t in_range(std::uint64_t bytes, std::uint8_t first, std::uint
   return (bytes + each(0x80 - first)) & ~(bytes + each(0x7F - last));
 }
 
-// How many of 8 bytes are letters, digits and underscores of ASCII before the first that is not.
+// The number of letters, digits and underscores of ASCII among 8 bytes before the first other byte.
 inline std::size_t leading_ascii_word_bytes(std::uint64_t bytes) {
   const std::uint64_t low = bytes & each(0x7F);
   const std::uint64_t letters = in_range(low | each(0x20), 'a', 'z');
@@ -186,7 +186,7 @@ class Scanner {
     return table_.of(c.code);
   }
 
-  // Where the run of word characters and marks that goes on at p ends.
+  // The end of the run of word characters and marks that continues at p.
   const std::uint8_t* run_end(const std::uint8_t* p, const std::uint8_t* end) const {
     for (;;) {
       p = ascii_run_end(p, end);
@@ -398,7 +398,7 @@ struct FrozenLayer {
   LayerView view;
 };
 
-// The hash table of words that stand back to back, for a vocabulary file. slots: slots_for(n_words), all zero.
+// Builds the hash table of adjacent words, for a vocabulary file. slots: slots_for(n_words), all zero.
 inline void fill_slots(const LayerView& words, Slot* slots, std::size_t n_slots) {
   for (std::uint64_t number = 0; number < words.n_words; ++number) {
     place(slots, n_slots, Key(words.word(number)).hash, number);
@@ -565,7 +565,7 @@ class Vocabulary {
     push(std::move(layer));
   }
 
-  // Adds a frozen layer; merges the last two while they are of like size and small, as a binary counter does, so
+  // Adds a frozen layer; merges the last two while they are of similar size and small, as a binary counter does, so
   // that there are O(log n) layers and a word is copied O(log n) times.
   void push(std::shared_ptr<const FrozenLayer> layer) {
     const std::uint64_t n_added = layer->view.n_words;
