@@ -1,4 +1,4 @@
-"""Arguments that are True or False, and nothing else: "no" would count as True otherwise.
+"""Arguments that must be True or False, since otherwise "no" would count as True.
 
 `checked` decorates functions whose arguments are annotated `bool`, or `bool | None` if None is valid as well.
 Their modules postpone the evaluation of annotations, so that these are texts.
@@ -16,12 +16,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def as_flag(name: str, value: Any) -> bool:
-    """The value of a flag, of Python or numpy. Raises InvalidArgument for anything else."""
+    """Return the value of a flag, of Python or numpy. Raises InvalidArgument for anything else."""
     if isinstance(value, bool):
         return value
     if type(value).__name__ in ("bool", "bool_") and hasattr(value, "dtype"):
         return bool(value)
-    raise InvalidArgument(f"{name} is True or False, not {value!r:.80}")
+    raise InvalidArgument(f"{name} must be True or False, not {value!r:.80}")
 
 
 def as_optional_flag(name: str, value: Any) -> bool | None:
@@ -33,7 +33,7 @@ _CHECKS: dict[str, Callable[[str, Any], bool | None]] = {"bool": as_flag, "bool 
 
 
 def flags_of(function: Callable[..., Any]) -> dict[str, int]:
-    """The flags that a function takes, with their places among its arguments."""
+    """Return the flags among a function's arguments, with their positions."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     annotations = function.__annotations__
@@ -41,16 +41,16 @@ def flags_of(function: Callable[..., Any]) -> dict[str, int]:
 
 
 def check_flags(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Raise InvalidArgument where a flag, given by its name, is neither True nor False."""
+    """Raise InvalidArgument if a flag, given by its name, is neither True nor False."""
     for name in flags_of(function):
         if name in arguments:
             _CHECKS[function.__annotations__[name]](name, arguments[name])
 
 
 def checked(function: _F) -> _F:
-    """The function, which raises InvalidArgument where a flag is neither True nor False.
+    """Make the function raise InvalidArgument if a flag is neither True nor False.
 
-    Cost: a few tenths of a microsecond a call.
+    Cost: a few tenths of a microsecond per call.
     """
     flags = [
         (name, place, _CHECKS[function.__annotations__[name]]) for name, place in flags_of(function).items()

@@ -1,8 +1,8 @@
-"""`cached_property` without a lock, as Python has it from 3.12 on.
+"""`cached_property` without a lock, as in Python from 3.12 on.
 
-Before that all objects of a class share one lock while a value is made: threads wait for each other, over
-different objects, and a process forked meanwhile waits for ever. Two threads may make a value at once; one of
-the two is kept.
+Before that all objects of a class share one lock while a value is computed: threads wait for each other,
+even for different objects, and a process forked meanwhile waits forever. Without the lock two threads may
+compute a value at once; one of the two is kept.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Every error that ngramdb raises on purpose, under one root.
 
-A message says what failed, on what, what was found and what was expected, and what to do next. What a
-caller may want to act upon is an attribute, so that no caller has to parse the text.
+A message names the operation, the object, the value found, the value expected, and the remedy. Everything
+that a caller may want to act upon is an attribute, so that no caller has to parse the text.
 
-The names that PEP 249 asks for are classes of the same tree (`Error` is the root itself):
+The names that PEP 249 requires are classes of the same tree (`Error` is the root itself):
 
     NgramdbError
       InterfaceError      InvalidArgument
@@ -31,15 +31,15 @@ class Warning(Exception):
 
 
 class PhraseWarning(UserWarning):
-    """A phrase that found nothing was perhaps meant otherwise: a star in it is a character like others."""
+    """A phrase that found nothing may have another meaning: its star is an ordinary character."""
 
 
 class TokenBoundaryWarning(PhraseWarning):
-    """A phrase that found nothing, or too little, is in the corpus, as other tokens."""
+    """A phrase that found nothing, or too little, occurs in the corpus with other tokens."""
 
 
 class ConditionWarning(UserWarning):
-    """A condition holds of no document, whatever it has: a comparison with NULL, or an empty range."""
+    """A condition holds for no document, whatever its fields: a comparison with NULL, or an empty range."""
 
 
 class VersionWarning(UserWarning):
@@ -47,46 +47,46 @@ class VersionWarning(UserWarning):
 
 
 class ExportWarning(UserWarning):
-    """Documents were written otherwise than they came, or so that not every corpus can load them."""
+    """Exported documents differ from the loaded ones, or cannot be loaded into every corpus."""
 
 
 class InterfaceError(NgramdbError):
-    """The Python interface was used in a way that makes no sense, whatever the database."""
+    """The Python interface was used incorrectly, regardless of the database."""
 
 
 class DatabaseError(NgramdbError):
-    """Something about the database, or about what was asked of it."""
+    """An error of the database, or of a request to it."""
 
 
 class ProgrammingError(DatabaseError):
-    """What was asked cannot be understood."""
+    """The request is invalid."""
 
 
 class OperationalError(DatabaseError):
-    """What was asked failed while it was done."""
+    """The request failed while it was running."""
 
 
 class DataError(DatabaseError):
-    """Data that cannot be taken."""
+    """Invalid data."""
 
 
 class IntegrityError(DatabaseError):
-    """PEP 249's class for broken relations between tables; there are none here."""
+    """PEP 249's class for broken relations between tables; ngramdb never raises it."""
 
 
 class InternalError(DatabaseError):
-    """PEP 249's class for a database that contradicts itself; see CorruptionError."""
+    """PEP 249's class for an inconsistent database; see CorruptionError."""
 
 
 class NotSupportedError(DatabaseError):
-    """Something that PEP 249 defines and this database lacks, or that needs a library of an extra."""
+    """A feature that PEP 249 defines and this database lacks, or that needs a library of an extra."""
 
 
 class QueryError(ProgrammingError):
     """A statement that cannot be run as written.
 
-    `text` is the whole statement; `start` and `stop` are the half-open character range at fault (or None);
-    `line` and `column` count from 1. `str(error)` shows the line with a caret under the place.
+    `text` is the whole statement; `start` and `stop` are the half-open character range of the error, or
+    None; `line` and `column` count from 1. `str(error)` shows the line with a caret below the place.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class QueryError(ProgrammingError):
         self.place(text, start, stop)
 
     def place(self, text: str | None, start: int | None, stop: int | None) -> None:
-        """Say where the fault is, once that is known."""
+        """Set the place of the error, once it is known."""
         self.text = text
         self.start = start
         self.stop = stop
@@ -123,13 +123,13 @@ class QueryError(ProgrammingError):
         return f"{self.message} (line {self.line}, column {self.column})\n  {source}\n  {caret}"
 
 
-# Characters of a line that are shown before and after the place of an error.
+# Maximum number of characters of a line that are shown before and after the place of an error.
 _SHOWN_BEFORE = 60
 _SHOWN_BEHIND = 60
 
 
 def _window(line: str, place: int) -> tuple[str, int]:
-    """The part of a line around a place, without control characters, and where the place is in it."""
+    """Return the part of a line around a place, without control characters, and the place within it."""
     start = max(0, place - _SHOWN_BEFORE)
     stop = place + _SHOWN_BEHIND
     head = "…" if start > 0 else ""
@@ -139,7 +139,7 @@ def _window(line: str, place: int) -> tuple[str, int]:
 
 
 class ParseError(QueryError):
-    """The text is not a statement of the language. `expected` lists what could have stood there."""
+    """The text is not a statement of the language. `expected` lists the tokens possible at that place."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class PlanError(QueryError):
 
 
 class ReadingOnly(PlanError):
-    """The statement may change something, where only questions are answered."""
+    """The statement may change something, but only queries are allowed."""
 
 
 class ExecutionError(OperationalError):
@@ -185,7 +185,7 @@ class ExecutionError(OperationalError):
 class LoadError(ExecutionError, DataError):
     """A document could not be loaded.
 
-    `source` names the file; `line` counts from 1, or is None; of a table it counts rows, and `unit` says so.
+    `source` names the file; `line` counts from 1, or is None; for a table it counts rows, as `unit` says.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class LoadError(ExecutionError, DataError):
 
 
 class ResourceError(ExecutionError):
-    """A limit was reached. `limit` and `asked` are in the unit that the message names."""
+    """A limit was exceeded. `limit` and `asked`, the amount required, are in the message's unit."""
 
     def __init__(self, message: str, *, limit: int | None = None, asked: int | None = None) -> None:
         self.limit = limit
@@ -209,13 +209,13 @@ class ResourceError(ExecutionError):
 
 
 class QueryCancelled(OperationalError):
-    """The statement was stopped before its end; the database is as it was, or as `committed` says.
+    """The statement was stopped before its end; the database is unchanged, or as described by `committed`.
 
-    A branch of its own, so that code which handles failures of a statement does not handle its cancellation.
+    A separate branch, so that code which handles failures of a statement does not handle its cancellation.
 
-    `fraction` is how much of the work was done (0 to 1), or None where that is not known; `elapsed` are the
-    seconds that it took, or None. `committed` is the last version of the database that the work had committed
-    by then, which stays; None where it had committed none.
+    `fraction` is the share of the work that was done (0 to 1), or None if it is unknown; `elapsed` is the
+    time in seconds, or None. `committed` is the last version of the database that the work had committed,
+    which stays; None if there is none.
     """
 
     def __init__(
@@ -236,10 +236,10 @@ class QueryCancelled(OperationalError):
 
 
 def what_stays(committed: int | None) -> str:
-    """What there is to say of the database where work was stopped that had committed a version, or none."""
+    """Return the sentence about the database after stopping work that had committed a version, or None."""
     if committed is None:
-        return "the database is as it was before it"
-    return f"what had been committed by then stays, up to version {committed} of the database"
+        return "the database is unchanged"
+    return f"changes committed until then remain, up to version {committed} of the database"
 
 
 class Interrupted(QueryCancelled):
@@ -247,7 +247,7 @@ class Interrupted(QueryCancelled):
 
 
 class TimeoutExceeded(QueryCancelled):
-    """The statement took longer than it was allowed to: `timeout` seconds."""
+    """The statement exceeded its time limit of `timeout` seconds."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class NotADatabase(StorageError):
 
 
 class DatabaseGone(StorageError):
-    """The database that was opened is no longer at its path: nothing is there, or another one."""
+    """The opened database is no longer at its path: it is missing, or another one is there."""
 
 
 class FormatVersionError(StorageError):
@@ -290,7 +290,7 @@ class FormatVersionError(StorageError):
 
 
 class CorruptionError(StorageError):
-    """A file is damaged. `offset` is in bytes; `expected` and `found` are what the check compared."""
+    """A file is damaged. `offset` is in bytes; `expected` and `found` are the compared values."""
 
     def __init__(
         self,
@@ -308,7 +308,7 @@ class CorruptionError(StorageError):
 
 
 class LockedError(StorageError):
-    """Another writer holds the database. `holder` is its process id, where known."""
+    """Another writer has locked the database. `holder` is its process id, if known."""
 
     def __init__(self, message: str, *, path: str | None = None, holder: int | None = None) -> None:
         self.holder = holder
@@ -316,7 +316,7 @@ class LockedError(StorageError):
 
 
 class ConflictError(StorageError):
-    """Where there are no locks (in an object store): another writer has committed first."""
+    """Without locks (in an object store): another writer has committed first."""
 
 
 class ReadOnlyError(StorageError):

@@ -1,8 +1,8 @@
-"""What a forked child does first, where its parent had other threads.
+"""Cleanup in forked children whose parent had other threads.
 
-The child has none of them, but what they were in the middle of: a lock that one of them held is never
-released there. Locks that live as long as the process are made by `lock`, and are free in a child. Objects
-over kernels, which have locks of their own, are made anew: their owner registers by `renew_in_children`.
+The child does not have these threads, but it does have their unfinished work: a lock that one of them held is
+never released there. Locks that live as long as the process are created by `lock`, and are free in a child.
+Objects with kernels that have their own locks are replaced: their owner registers by `renew_in_children`.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ import time
 from typing import Any, Protocol
 from weakref import WeakSet
 
-# How long a fork waits for imports of other threads.
+# Time limit in seconds for imports of other threads before a fork.
 _IMPORTS_S = 1.0
 
 
 class Renewed(Protocol):
-    """An object that replaces what threads of another process may have left locked."""
+    """An object that replaces parts that threads of the parent may have left locked."""
 
     def renew(self) -> None:
-        """Called in a child, once, while it has one thread."""
+        """Replace them; called in a child, once, while it has one thread."""
 
 
 _locks: WeakSet[Any] = WeakSet()
 _renewed: WeakSet[Renewed] = WeakSet()
-# Weak references to the locks of modules that are being imported, by name; empty where importlib has none.
+# Weak references to the locks of modules that are being imported, by name; empty if importlib lacks them.
 _import_locks: dict[str, Any] = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 
 
 def lock() -> threading.Lock:
-    """A lock that is free in a forked child, whoever held it."""
+    """Return a lock that is free in a forked child, whoever held it."""
     made = threading.Lock()
     _locks.add(made)
     return made
 
 
 def rlock() -> Any:
-    """The same, for a thread that holds the lock to take it again."""
+    """Return a reentrant lock that is free in a forked child."""
     made = threading.RLock()
     _locks.add(made)
     return made
@@ -53,9 +53,9 @@ def renew_in_children(renewed: Renewed) -> None:
 
 
 def _imported_elsewhere() -> list[str]:
-    """The modules that other threads are importing, by the locks that importlib has for them.
+    """Return the modules that other threads are importing, according to importlib's locks.
 
-    Those threads' frames would tell, too, but to look at them while they run has crashed Pythons.
+    Those threads' frames also contain them, but reading frames while they run has crashed Python.
     """
     own = threading.get_ident()
     owners = {name: getattr(held(), "owner", None) for name, held in _import_locks.copy().items()}
@@ -63,9 +63,9 @@ def _imported_elsewhere() -> list[str]:
 
 
 def _free_imports(main_thread: int | None) -> None:
-    """In a child, take the locks of imports by threads that are not here away, and what they have begun.
+    """In a forked child, release import locks of the parent's threads and discard half-imported modules.
 
-    What the parent's main thread imports may be the program itself: that stays as far as it has come.
+    The parent's main thread may be importing the program itself: that module is kept as it is.
     """
     own = threading.get_ident()
     for name, held in _import_locks.copy().items():
@@ -77,7 +77,7 @@ def _free_imports(main_thread: int | None) -> None:
 
 
 def _forget(name: str) -> None:
-    """Let a module be imported from the beginning, or not at all, that a thread has left half made."""
+    """Make a module that a thread has left half-imported be imported again, or not at all."""
     spec = _unfinished(name)
     if spec is None:
         return
@@ -85,28 +85,28 @@ def _forget(name: str) -> None:
         other.startswith(f"{name}.") and _unfinished(other) is None for other in list(sys.modules)
     )
     if has_parts or isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
-        # Its parts would not be bound to it again; an extension's second import gives what the first left.
-        sys.modules[name] = None  # type: ignore[assignment]  # an ImportError for who imports it
+        # Submodules would not be bound to it again; importing an extension again returns the first one.
+        sys.modules[name] = None  # type: ignore[assignment]  # importing it raises ImportError
     else:
         del sys.modules[name]
 
 
 def _unfinished(name: str) -> importlib.machinery.ModuleSpec | None:
-    """How a module is imported that is half made; None for others."""
+    """Return the spec of a module that is half-imported; None for others."""
     spec: importlib.machinery.ModuleSpec | None = getattr(sys.modules.get(name), "__spec__", None)
     return spec if getattr(spec, "_initializing", False) else None
 
 
 class _Fork:
-    """Whether the parent had threads besides the one that forks, and which was its main thread."""
+    """State before a fork: whether the parent had other threads, and its main thread."""
 
     had_others = False
     main_thread: int | None = None
 
     @classmethod
     def look(cls) -> None:
-        """Wait for imports of other threads, too: Python does not free their locks in a child."""
-        cls.had_others = len(sys._current_exceptions()) > 1  # one a thread, with or without
+        """Record the state, and wait for imports of other threads, since a child keeps their locks."""
+        cls.had_others = len(sys._current_exceptions()) > 1  # one per thread, with or without
         cls.main_thread = threading.main_thread().ident
         latest = time.monotonic() + _IMPORTS_S
         while cls.had_others and _imported_elsewhere() and time.monotonic() < latest:

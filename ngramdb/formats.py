@@ -1,4 +1,4 @@
-"""The formats of files that go into the database and come out of it: the one place that knows their names."""
+"""The formats of files for loading and export: the only definition of their names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
 
-# After a format's ending. Reading goes by the first bytes, whatever the name says.
+# Extensions of compressed files. Reading detects compression by the first bytes, whatever the name.
 COMPRESSIONS = (".gz", ".zst", ".zstd", ".bz2", ".xz")
-# The file by which a folder is known for a database.
+# The file that identifies the folder of a database.
 MARKER = "NGRAMDB"
 
 
 def database_around(path: str) -> str | None:
-    """The database in whose folder a file would be, links followed; None for none."""
+    """Return the database whose folder would contain a file, following links; None if there is none."""
     folder = os.path.realpath(os.path.dirname(path))
     while not os.path.lexists(os.path.join(folder, MARKER)):
         folder, before = os.path.dirname(folder), folder
@@ -23,7 +23,7 @@ def database_around(path: str) -> str | None:
     return folder
 
 
-# The options of a load that not all formats take, and what those that take it have.
+# The options of a load that only some formats support, with descriptions.
 OF_SOME = {
     "text": "field that holds the text",
     "ids": "field that holds token ids",
@@ -35,17 +35,19 @@ OF_SOME = {
 
 
 class Format(NamedTuple):
-    """A format: its name, the endings of its files, and what can be done with it.
+    """A format: its name, the extensions of its files, and its properties.
 
-    `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` after. `title`: what its
-    files are read as, in the plural; `kind`: what one of them is. `has_fields`: documents have fields, and
-    one of them may be token ids. `options`: those of `OF_SOME` that a load of such files takes.
-    `needs_seek`: files are not read from their beginning to their end, so that a pipe is of no use.
-    `begins_with`: the first bytes by which a file is known, whatever its name. `beginnings`: all first bytes
-    that its files can have, () if these can be any. `is_of_folders`: a folder
-    with such files is read for them, and other files, such as a README, are left aside. `is_cut`: a line, or
-    a part of it, is a document, whatever stands before, so that builds in parts cut such files. `unit` is
-    that of places in files.
+    is_packed : its files are compressed internally, and their names cannot end in `.gz` or `.zst`
+    title, kind : the names of its files and of one of them in messages
+    has_fields : documents have fields, of which one may be token ids
+    options : those of `OF_SOME` that apply to a load of such files
+    needs_seek : files are not read sequentially, so that pipes cannot be used
+    begins_with : the first bytes that identify a file, whatever its name
+    beginnings : all possible first bytes of its files, () if they are arbitrary
+    is_of_folders : only such files of a folder are read, and others, such as a README, are ignored
+    is_cut : a line or a part of it is a document, independent of the preceding ones, so that builds in
+        parts split such files
+    unit : that of places in files
     """
 
     name: str
@@ -169,20 +171,20 @@ REGISTRY = (
         unit="record",
     ),
 )
-# The types of ids in files that do not say it.
+# The types of ids in files that do not record it.
 ID_TYPES = ("uint8", "uint16", "uint32", "int32", "int64")
-# What files are read as whose ending is that of no format.
+# The format of files with an unknown extension.
 OTHERWISE = "text"
-# In a folder these endings say little: a .json is often one value over many lines.
+# In a folder these extensions are ambiguous: a .json is often one value over many lines.
 VAGUE_ENDINGS = (".json",)
 READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
-# Of these a document can be loaded again as it was, texts and all.
+# Formats from which a document can be loaded again unchanged, including its text.
 OF_DOCUMENTS = ("jsonl", "parquet")
 
 
 def endings_and_titles() -> list[tuple[str, str]]:
-    """The endings that tell what a file is read as, and that, for lists in help and messages."""
+    """Return extensions with the formats they are read as, for lists in help and messages."""
     return [(_enumerated(one.endings), one.title) for one in REGISTRY if one.is_read and one.endings]
 
 
@@ -191,23 +193,23 @@ def _enumerated(names: tuple[str, ...]) -> str:
 
 
 def named(name: str) -> Format:
-    """The format of a name."""
+    """Return the format with this name."""
     return next(one for one in REGISTRY if one.name == name)
 
 
 def read_format(path: str) -> str:
-    """The format that a file is read in when none was asked for: by its name's ending."""
+    """Return the default format of a file: the one with its name's extension."""
     return format_of_ending(path) or OTHERWISE
 
 
 def format_of_ending(path: str) -> str | None:
-    """The format that is read and has the ending of a file's name; None where none has."""
+    """Return the format with the extension of a file's name, or None."""
     ending = endings_of(path)[0]
     return next((one.name for one in REGISTRY if one.is_read and ending in one.endings), None)
 
 
 def format_of_beginning(first: bytes) -> Format | None:
-    """The format whose files begin with these bytes; None where that of none does."""
+    """Return the format with these first bytes, or None."""
     return next((one for one in REGISTRY if one.begins_with and first.startswith(one.begins_with)), None)
 
 
@@ -217,19 +219,19 @@ def written_format(
     among: tuple[str, ...] = WRITTEN,
     otherwise: str = "a format is given",
 ) -> str:
-    """The format that a file is to be written in: the one asked for, else by its name's ending.
+    """Return the format for writing a file: the given one, else the one with its name's extension.
 
-    JSON lines, plain or compressed, where the name has no ending. `otherwise` is how an error says that a
-    format may be asked for.
+    Without an extension it is JSON lines, plain or compressed. `otherwise` is how an error describes that a
+    format may be given.
 
     Raises
     ------
     InvalidArgument
-        No such format, or an ending that is not one of `among`.
+        There is no such format, or the extension is not one of `among`.
     """
     if asked is not None:
         if not isinstance(asked, str) or asked not in among:
-            raise InvalidArgument(f"the format is one of {', '.join(among)}, not {asked!r}")
+            raise InvalidArgument(f"the format must be one of {', '.join(among)}, not {asked!r}")
         return asked
     ending, compression = endings_of(path)
     if not ending:
@@ -237,18 +239,16 @@ def written_format(
     for one in REGISTRY:
         if one.name in among and ending in one.endings:
             if compression and one.is_packed:
-                raise InvalidArgument(
-                    f"{path}: {one.name} files are compressed in themselves; leave {compression} out"
-                )
+                raise InvalidArgument(f"{path}: {one.name} files are already compressed; omit {compression}")
             return one.name
     known = f"names end in {_listed(among)}"
     if among == WRITTEN:
         known += f", or {otherwise}: {', '.join(among)}"
-    raise InvalidArgument(f"{path}: nothing is written in the format of {ending}; {known}")
+    raise InvalidArgument(f"{path}: unsupported output format {ending}; {known}")
 
 
 def endings_of(path: str) -> tuple[str, str]:
-    """The ending of a file's name, in small letters and "" for none, and that of a compression after it."""
+    """Return the extension of a file's name in lower case, and that of a compression; "" for none."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     compression = next((ending for ending in COMPRESSIONS if name.endswith(ending)), "")
     _, dot, ending = name.removesuffix(compression).rpartition(".")
@@ -256,7 +256,7 @@ def endings_of(path: str) -> tuple[str, str]:
 
 
 def _listed(among: tuple[str, ...]) -> str:
-    """The endings of these formats, and which of them may have one of a compression after."""
+    """List the extensions of these formats, and those that a compression may follow."""
     chosen = [one for one in REGISTRY if one.name in among]
     packed = [ending for one in chosen if not one.is_packed for ending in one.endings]
     others = [ending for one in chosen if one.is_packed for ending in one.endings]

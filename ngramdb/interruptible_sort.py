@@ -1,4 +1,4 @@
-"""Large arrays in order, and their distinct values: as numpy finds them, but so that it can be stopped."""
+"""Sorting large arrays and finding their distinct values, like numpy but interruptible."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ngramdb._cext.corpus.joins import distinct, sort_positions, stable_order
 
 IntArray = NDArray[np.int64]
 
-# The peak of `numbered_sequences`.
+# The peak memory of `numbered_sequences`.
 BYTES_PER_SEQUENCE = 120
 
 
 def numbered(values: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
-    """Number values by the distinct ones, which ascend.
+    """Assign numbers to values by the ascending order of the distinct ones.
 
     Returns
     -------
-    first : (k,) int64 : where each distinct value stands first
-    numbers : (n,) int64 : which of them each value is
+    first : (k,) int64 : the first place of each distinct value
+    numbers : (n,) int64 : the number of each value's distinct value
 
-    Cost: linear; 40 bytes a value.
+    Cost: linear; 40 bytes per value.
     """
     return distinct(np.ascontiguousarray(values, dtype=np.int64))
 
 
 def numbered_rows(table: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
-    """The same for rows of values, which ascend by their first column, then by the others in turn."""
+    """Do the same for rows of values, ordered by their first column, then by the others in turn."""
     n_rows, n_columns = table.shape
     return numbered_sequences(np.full(n_rows, n_columns), lambda rows, depth: table[rows, depth])
 
@@ -38,7 +38,7 @@ def numbered_rows(table: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
 def numbered_sequences(
     lengths: NDArray[np.integer], values_at: Callable[[IntArray, int], NDArray[np.integer]]
 ) -> tuple[IntArray, IntArray]:
-    """The same for sequences, of which shorter ones come first if they begin alike.
+    """Do the same for sequences; of sequences with the same beginning, shorter ones come first.
 
     `values_at(some, depth)` returns value number `depth` of these sequences. A sequence is read until it
     differs from all others. Memory: `BYTES_PER_SEQUENCE`.
@@ -50,7 +50,7 @@ def numbered_sequences(
         interrupts.check()
         goes_on = lengths[active] > depth
         values = np.zeros(len(active), dtype=np.int64)
-        # Numbers are below that of sequences, and memory holds fewer than 2**31 of these.
+        # Numbers are below the number of sequences, and memory holds fewer than 2**31 of these.
         if goes_on.any():
             values[goes_on] = numbered(values_at(active[goes_on], depth))[1] + 1
         first, numbers = numbered(ranks[active] * (len(active) + 1) + values)
@@ -65,17 +65,17 @@ def numbered_sequences(
 
 
 def order_of(values: NDArray[np.integer]) -> IntArray:
-    """The places of values in ascending order, of equal ones ascending: (n,) int64. Cost: as `numbered`."""
+    """Return the stable ascending order of values: (n,) int64. Cost: as for `numbered`."""
     return stable_order(np.ascontiguousarray(values, dtype=np.int64))
 
 
 def each_once(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Values in ascending order, each once: (k,) uint32."""
+    """Return the distinct values in ascending order: (k,) uint32."""
     return counted(values)[0]
 
 
 def counted(values: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], IntArray]:
-    """The same, and how often each occurs: (k,) int64. Cost: linear; two copies while sorting."""
+    """Return the same with the count of each: (k,) int64. Cost: linear; two copies while sorting."""
     ordered = np.array(values, dtype=np.uint32)
     sort_positions(ordered)
     begins = np.ones(len(ordered), dtype=np.bool_)

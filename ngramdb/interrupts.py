@@ -1,17 +1,18 @@
-"""Stopping work that runs, wherever it runs: one token for requests, timeouts and progress.
+"""Stopping running work, wherever it runs: one token for requests, timeouts and progress.
 
-A connection makes an `Interrupt` for each statement and enters it wherever it works for that statement; it is
+A connection creates an `Interrupt` for each statement and enters it while it works for that statement; it is
 then *current* in the thread, and need not be passed along:
 
 - Kernels check it every few milliseconds with the GIL released (see `_cext/base/interrupt.pxd`).
-- Loops in Python call `check()` once a batch, or `step(done, total)` where they know how far they are.
-- Work that is handed to other threads waits for them with `result_of`, and gives kernels there a token of its
-  own, to be set when the wait ends in an error.
+- Loops in Python call `check()` once per batch, or `step(done, total)` if they know their progress.
+- Code that hands work to other threads waits for them with `result_of`, and passes kernels there a token
+  of its own, which is set if the wait ends in an error.
 
-Ctrl-C raises KeyboardInterrupt between any two bytecodes of the main thread. What acquires a resource, or
-must not stop halfway, defers it: `Deferred` for a short block, `guarded` for the ends of a context manager.
+Ctrl-C raises KeyboardInterrupt between any two bytecodes of the main thread. Code that acquires a resource,
+or must not stop halfway, defers it: `Deferred` for a short block, `guarded` for the ends of a context
+manager.
 
-Without a current token `check` and `step` do nothing, and kernels look for signals only.
+Without a current token `check` and `step` do nothing, and kernels only check for signals.
 """
 
 from __future__ import annotations
@@ -68,14 +69,14 @@ class Lock(Protocol):
     def release(self) -> None: ...
 
 
-# How long a thread that waits for another one looks away, in seconds.
+# Polling interval while waiting for another thread, in seconds.
 PATIENCE_S = 0.02
-# Calls that are made at the same time where each waits for a network.
+# Number of concurrent calls that wait for a network.
 _AT_A_TIME = 16
 
 
 class Work(Interrupt):
-    """The token of a statement, with the bytes that one array of its answer may take (0: no limit)."""
+    """The token of a statement, with the maximum bytes of one array of its answer (0: no limit)."""
 
     memory_limit = 0
 
@@ -91,7 +92,7 @@ class Work(Interrupt):
 def memory_errors() -> Iterator[None]:
     """Raise a MemoryError of the block (of Python, a kernel, NumPy or Arrow) as a ResourceError.
 
-    `Work` does so itself; this is for what runs outside of it, such as the conversion of rows to a table.
+    `Work` does so itself; this is for code outside of it, such as the conversion of rows to a table.
     """
     try:
         yield
@@ -100,7 +101,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def _out_of_memory(error: MemoryError) -> ResourceError:
-    # The frames below hold what took the memory; release them before the caller handles the error.
+    # The frames below hold the large objects; release them before the caller handles the error.
     traceback.clear_frames(error.__traceback__)
     found = ResourceError(
         "memory ran out; request fewer or shorter rows, or SET memory_limit to less than the memory that is "
@@ -123,7 +124,7 @@ def require_memory(n_bytes: int, what: str) -> None:
         work = work.parent
     if limit and n_bytes > limit:
         text = f"{what} take {n_bytes:,} bytes, and memory_limit is {limit:,}"
-        advice = "ask for fewer or shorter ones, or SET memory_limit higher"
+        advice = "request fewer or shorter ones, or SET memory_limit higher"
         raise ResourceError(f"{text}: {advice}", limit=limit, asked=n_bytes)
 
 
@@ -135,9 +136,9 @@ def checked(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def guarded(function: Callable[Arguments, Iterator[Value]]) -> Callable[Arguments, Guarded[Value]]:
-    """As `contextlib.contextmanager`, but Ctrl-C breaks neither the part before the `yield` nor that after.
+    """Act like `contextlib.contextmanager`, but defer Ctrl-C before and after the `yield`.
 
-    Polls in them do raise it.
+    Polls in these parts do raise.
     """
     manager = contextmanager(function)
 
@@ -149,7 +150,7 @@ def guarded(function: Callable[Arguments, Iterator[Value]]) -> Callable[Argument
 
 
 def acquired(lock: Lock, timeout_s: float | None) -> bool:
-    """Wait for a lock, at most `timeout_s` seconds (None: without end) and as long as work may go on."""
+    """Wait for a lock, at most `timeout_s` seconds (None: no limit) and until work is stopped."""
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
     while not lock.acquire(timeout=max(0.0, min(PATIENCE_S, deadline - time.monotonic()))):
         if time.monotonic() >= deadline:
@@ -160,7 +161,7 @@ def acquired(lock: Lock, timeout_s: float | None) -> bool:
 
 @guarded
 def holding(lock: Lock) -> Iterator[None]:
-    """The lock, waited for as long as the current work may go on."""
+    """Hold the lock, waiting for it until the current work is stopped."""
     acquired(lock, None)
     try:
         yield
@@ -169,22 +170,22 @@ def holding(lock: Lock) -> Iterator[None]:
 
 
 def under(work: Interrupt, items: Iterable[Value]) -> Iterator[Value]:
-    """The items, each of them made with the token as the current one."""
+    """Yield the items, each of them computed with the token as the current one."""
     iterator = iter(items)
     while True:
         with work:
             try:
                 item = next(iterator)
             except StopIteration:
-                return  # no check: it is all there
+                return  # no check: everything was computed
             check()
         yield item
 
 
 def waited_for(work: Callable[[], Value]) -> Value:
-    """What a call gives that cannot be stopped, and lets other threads run.
+    """Return the result of a call that cannot be stopped but lets other threads run.
 
-    It runs in a thread of its own; when the current work shall stop, its answer is no longer waited for.
+    It runs in a separate thread; if the current work is stopped, its result is no longer waited for.
     """
     import threading
     from concurrent import futures
@@ -204,22 +205,22 @@ def waited_for(work: Callable[[], Value]) -> Value:
 
 
 def result_of(future: futures.Future[Value]) -> Value:
-    """What the future gives, or an error as soon as the current work shall stop."""
+    """Return the result of the future; raise an error once the current work is stopped."""
     from concurrent import futures
 
     while True:
         try:
             return future.result(timeout=PATIENCE_S)
         except futures.TimeoutError:
-            if future.done():  # its own, and not that of the wait
+            if future.done():  # the call's error, not that of the wait
                 return future.result()
             check()
 
 
 def at_once(ask: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
-    """The answers to all items, in order, asked for by sixteen threads, a little ahead of the reader.
+    """Yield the results for all items, in order, computed by sixteen threads slightly ahead of the reader.
 
-    The threads stop when the current work shall stop, when one of them fails, and when nobody reads on.
+    The threads stop when the current work is stopped, when one of them fails, and when reading ends.
     """
     from concurrent import futures
 

@@ -1,7 +1,7 @@
-"""Dataclasses whose methods are made when a class gets its first object.
+"""Dataclasses whose methods are created when a class gets its first object.
 
-The standard library compiles up to six methods for each class, which takes 0.3 ms before Python 3.13. There
-are many classes of syntax and of plans, and a statement makes objects of few of them.
+The standard library compiles up to six methods per class, which takes 0.3 ms before Python 3.13. There
+are many classes of syntax and of plans, and a statement creates objects of few of them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ else:
         return lambda cls: _postponed(cls, options)
 
 
-# Held while a class is changed, and while the process forks: no child gets a class half made.
+# Held while a class is changed, and while the process forks, so that no child gets a half-changed class.
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class _Fields:
-    """Replaces `__dataclass_fields__`: makes everything except `__init__` when the fields are needed.
+    """Replaces `__dataclass_fields__`: creates everything except `__init__` when the fields are needed.
 
     They are needed by `dataclasses.fields`, and by classes derived from this one.
     """

@@ -1,8 +1,8 @@
 """Modules and names of packages that are imported when they are first used.
 
 Opening a database takes a few milliseconds; importing everything that any statement needs takes a hundred.
-A package hands on the names of its modules by `attach_stub`, and a function that is rarely called imports
-what it needs itself. If many functions of a module need the same one, the module has a handle, next to an
+A package passes on the names of its modules by `attach_stub`, and a function that is rarely called imports
+its needs itself. If many functions of a module need the same one, the module has a handle, next to an
 import for type checkers:
 
 ```python
@@ -19,7 +19,7 @@ import os
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False  # importing `typing` would take longer than all the rest of `import ngramdb`
+TYPE_CHECKING = False  # importing `typing` would take longer than the rest of `import ngramdb`
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _LazyModule:
-    """Stands for a module; what is once asked of it is kept, so that asking again costs nothing more."""
+    """A stand-in for a module; attributes are cached, so that repeated access costs nothing more."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
@@ -40,7 +40,7 @@ class _LazyModule:
 
 
 def lazy_module(name: str) -> Any:
-    """A stand-in for the module of that (absolute) name. Safe in threads, by Python's own import lock."""
+    """Return a stand-in for the module of that (absolute) name. Thread-safe, by Python's own import lock."""
     return _LazyModule(name)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from ngramdb.diacritics import last_cut
 from ngramdb.terminal_escapes import visible
 
-# Characters of a value that are shown.
+# Maximum number of characters of a value.
 SHOWN_CHARACTERS = 200
-# One sign for what ends lines and cells; a lone surrogate cannot be written at all.
+# One sign for the ends of lines and cells; a lone surrogate cannot be written at all.
 _SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 

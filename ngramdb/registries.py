@@ -1,4 +1,4 @@
-"""The kinds of tokenizers, language models and measures: names, and what they differ in, in one place."""
+"""The kinds of tokenizers, language models and measures: names and properties in one place."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ngramdb.errors import InvalidArgument
 
 
 class TokenizerKind(NamedTuple):
-    """A kind of tokenizer, by the name that manifests have.
+    """A kind of tokenizer, by its name in manifests.
 
-    `is_named`: a user gives it by its name, not as a file: of these two may differ, and a word after a blank
-    has other tokens than the word alone. `of_characters`: a token is a character or a part
-    of one, so that it takes many to make a word. `grows`: ids are given to words as documents bring them, by
-    each corpus on its own.
+    is_named : users specify it by its name, not as a file; two files may differ, and with files a word after
+        a space has other tokens than the word alone
+    of_characters : a token is a character or a part of one, so that a word takes many
+    grows : each corpus assigns ids to words as documents arrive
     """
 
     name: str
@@ -40,10 +40,10 @@ FILE_TOKENIZERS = tuple(one.name for one in TOKENIZERS if not one.is_named)
 NAMED_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.is_named)
 CHARACTER_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.of_characters)
 GROWING_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.grows)
-# That of a corpus that is created without saying which.
+# The tokenizer of a corpus that is created without one.
 DEFAULT_TOKENIZER = "words"
 
-# How n-grams in double quotes are matched: token by token, as text, or as text in any case.
+# Ways to match n-grams in double quotes: token by token, as text, or as text ignoring case.
 MATCHES = ("tokens", "text", "text ignore case")
 DEFAULT_MATCH = MATCHES[0]
 
@@ -54,7 +54,7 @@ _WITH_OPTIONS = re.compile(r"words\s*\(([^)]*)\)")
 
 
 def canonical_tokenizer(name: str) -> str:
-    """A tokenizer's name as it is kept: options in order, a comma and a blank between them.
+    """Return a tokenizer's name in its stored form: options in order, separated by a comma and a space.
 
     Raises InvalidArgument for an option that `words` lacks.
 
@@ -69,25 +69,25 @@ def canonical_tokenizer(name: str) -> str:
     if unknown:
         raise InvalidArgument(
             f"words has the options {' and '.join(WORDS_OPTIONS)}, as in 'words(lower, nfc)', "
-            f"and no {unknown[0]!r}"
+            f"not {unknown[0]!r}"
         )
     return f"words({', '.join(options)})"
 
 
-#: Programs whose indexes can be attached, by the name that ATTACH has.
+#: Programs whose indexes can be attached, by their names in ATTACH.
 ATTACHED = ("infini_gram", "tokengrams")
 # Treatments of a document whose key occurred before.
 ON_CONFLICT = ("error", "skip", "replace")
-#: Versions of infini-gram's indexes: whether the tokens of documents stand in reverse in them.
+#: Versions of infini-gram's indexes: whether documents are stored in reverse.
 INFINI_GRAM_VERSIONS = {4: False, 5: True, 6: False}
-#: Bytes of a token in their files, by the name that infini-gram gives them.
+#: Bytes per token in their files, by the names of infini-gram.
 DTYPE_BYTES = {"u8": 1, "u16": 2, "u32": 4}
 
 
 class ModelKind(NamedTuple):
-    """A kind of language model, by the name that stands after USING (in any case).
+    """A kind of language model, by its name after USING (in any case).
 
-    `is_relative`: what it gives is a count divided by a count. `is_probability`: distributions sum to 1.
+    `is_relative`: its values are a count divided by a count. `is_probability`: distributions sum to 1.
     """
 
     name: str
@@ -105,7 +105,7 @@ MODELS = {
     )
 }
 
-# What collocates are ranked by, as it stands after BY (in any case). The first one is the default.
+# Measures that rank collocates, as written after BY (in any case). The first one is the default.
 ASSOCIATION_MEASURES = ("logdice", "ll", "mi", "mi3", "t", "z", "logratio", "dice")
-# The same of keywords.
+# The same for keywords.
 KEYNESS_MEASURES = ("ll", "logratio", "chi2", "simple")

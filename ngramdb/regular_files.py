@@ -1,9 +1,9 @@
 """Opening regular files, and nothing else, without waiting.
 
 Opening a named pipe (FIFO) blocks until its other end is opened, a device may do anything, and
-a socket cannot be opened at all. Where a file of ours, or one that a user names, is something else, that is
-an error that says what it is. What the caller has opened already is no matter of opening: `/dev/fd/63`, as a
-shell calls the pipe of `<(command)`, is read as standard input is.
+a socket cannot be opened at all. If a file of ours, or one that a user names, is something else, the
+error names its type. Descriptors that the caller has already opened are not affected: `/dev/fd/63`, as a
+shell calls the pipe of `<(command)`, is read like standard input.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _INHERITED = re.compile(r"/dev/(?:fd/|(?=stdin))(?P<fd>[0-9]{1,6}|stdin)|/proc/s
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd: int | None = None) -> int:
-    """A descriptor of a regular file.
+    """Open a regular file and return its descriptor.
 
     Parameters
     ----------
     flags : as for `os.open`; with `NO_FOLLOW` a symbolic link is an error, else it is followed; with
         `os.O_CREAT` the file may be missing.
-    Raises OSError: what the system reports, or what stands there instead of a regular file.
+    Raises OSError: the system's error, or the type of the file if it is not regular.
     """
-    # Looked at before it is opened: opening a device can have effects of its own (a tape is rewound).
+    # Checked before it is opened: opening a device can have effects of its own (a tape is rewound).
     try:
         status = os.stat(path, dir_fd=dir_fd, follow_symlinks=not flags & NO_FOLLOW)
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd:
 
 
 def require_regular(status: os.stat_result, path: str) -> None:
-    """Raise OSError that names what is there unless it is a regular file."""
+    """Raise OSError with the type of the file unless it is a regular one."""
     if stat.S_ISREG(status.st_mode):
         return
     for is_kind, number, what in _KINDS:
@@ -69,7 +69,7 @@ def require_regular(status: os.stat_result, path: str) -> None:
 
 
 def inherited_descriptor(path: str) -> int | None:
-    """The descriptor of this process that a path stands for, such as 63 for `/dev/fd/63`; else None."""
+    """Return the descriptor of this process that a path refers to, such as 63 for `/dev/fd/63`; else None."""
     found = _INHERITED.fullmatch(path)
     if found is None:
         return None
@@ -78,9 +78,9 @@ def inherited_descriptor(path: str) -> int | None:
 
 
 def open_named(path: str) -> int:
-    """A descriptor to read a file that a user has named: a regular one, or one that is open already.
+    """Open a file that a user has named for reading: a regular one, or one that is already open.
 
-    Raises OSError as `open_regular`.
+    Returns a descriptor. Raises OSError like `open_regular`.
     """
     inherited = inherited_descriptor(path)
     return open_regular(path) if inherited is None else os.dup(inherited)

@@ -1,9 +1,9 @@
-"""Token ids: their limits, and the one way in which any room takes them from a user.
+"""Token ids: their limits, and the only function that accepts them from users.
 
-The rule: a token id is an integer from 0 to `MAX_TOKEN_ID`. `UNKNOWN` (-1) is what `encode` gives for a word
-that is out of vocabulary; in questions it stands for that word, which occurs nowhere. Everything else is
-refused, whatever it comes in: truth values, floats, other negative numbers, larger ones. Language models also
-know END (-2) and BEGIN (-3), the borders of a sentence (`ngramdb.lm`). Documents hold ids from 0 on only.
+The rule: a token id is an integer from 0 to `MAX_TOKEN_ID`. `UNKNOWN` (-1) is the result of `encode` for an
+out-of-vocabulary word; in queries it represents that word, which occurs nowhere. Everything else is
+rejected in any container: booleans, floats, other negative numbers, larger ones. Language models also
+have END (-2) and BEGIN (-3), the borders of a sentence (`ngramdb.lm`). Documents only hold ids from 0 on.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ngramdb._cext.base import arguments
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.limits import MAX_TOKEN_ID
 
-# A word that is out of vocabulary.
+# An out-of-vocabulary word.
 UNKNOWN = -1
 
 _TEXTS = (str, bytes, bytearray)
 
 Integers = NDArray[np.int64]
-# Numbers of documents within a segment, as a rule ascending.
+# Numbers of documents within a segment, usually ascending.
 Docs = NDArray[np.uint32]
 
 
 def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
-    """Token ids as a contiguous one-dimensional int64 array, every one checked.
+    """Return token ids as a contiguous one-dimensional int64 array, every one checked.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
     Raises
     ------
     InvalidArgument
-        Not a flat sequence of integers, or an id outside least … 2**32 - 1; names the first one at fault.
+        Not a flat sequence of integers, or an id outside least … 2**32 - 1; names the first invalid one.
 
     Notes
     -----
-    Cost: a pass at memory speed over an array, three where some are negative; no copy of an int64 array.
+    Cost: a pass at memory speed over an array, three if some are negative; no copy of an int64 array.
     """
     if type(values) is list or type(values) is tuple:
         return _of_items(values, least)
@@ -55,7 +55,7 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
             raise InvalidArgument(f"an n-gram is text or a sequence of token ids, not {_kind(values)}")
         return _of_items(values, least)
     array = integers(found, "token ids")
-    # As unsigned numbers negative ones are the largest: one pass for those that have none.
+    # As unsigned numbers negative ones are the largest: one pass for arrays without any.
     if array.size and not (
         array.view(np.uint64).max() <= MAX_TOKEN_ID or (least <= array.min() and array.max() <= MAX_TOKEN_ID)
     ):
@@ -96,21 +96,21 @@ def refuse_masked(values: NDArray[Any], kind: type[NgramdbError], what: str) -> 
 
 
 def many_token_ids(ngrams: list[Any]) -> tuple[Integers, Integers] | None:
-    """Lists and tuples of ints as flat ids (m,) int64 and offsets (n + 1,) int64, every id checked.
+    """Return lists and tuples of ints as flat ids (m,) int64 and offsets (n + 1,) int64, every id checked.
 
-    None where one is something else, or has something that is no id, nor UNKNOWN. Cost: some 5 ns an id.
+    None if one is something else, or contains anything but ids and UNKNOWN. Cost: about 5 ns per id.
     """
     found: tuple[Integers, Integers] | None = arguments.pack_lists(ngrams)
     return found
 
 
 def plain(value: Any) -> Any:
-    """A scalar of numpy as Python's own; anything else as it is."""
+    """Return a scalar of numpy as Python's own; anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def token_id(value: Any, least: int = 0) -> int:
-    """One token id as an int. Raises InvalidArgument when it is not an integer from `least` to 2**32 - 1."""
+    """Return one token id as an int. Raises InvalidArgument unless it is from `least` to 2**32 - 1."""
     if isinstance(value, (bool, np.bool_)):  # integers to Python, and never meant as ids
         raise InvalidArgument(f"a token id is an integer, not {_kind(value)}")
     try:
@@ -123,7 +123,7 @@ def token_id(value: Any, least: int = 0) -> int:
 
 
 def are_token_ids(value: Any) -> bool:
-    """Whether it is a list or tuple of token ids (or UNKNOWN), found without making an array of it."""
+    """Return True for a list or tuple of token ids (or UNKNOWN), without making an array of it."""
     if type(value) is not list and type(value) is not tuple:
         return False
     for item in value:  # noqa: SIM110 - a third faster than a generator
@@ -133,7 +133,7 @@ def are_token_ids(value: Any) -> bool:
 
 
 def integers(values: Any, what: str) -> Integers:
-    """A contiguous one-dimensional int64 array of integers; none wraps around.
+    """Return a contiguous one-dimensional int64 array of integers; none wraps around.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def integers(values: Any, what: str) -> Integers:
 
 
 def outside(number: int) -> str:
-    """The message for a number that is not a token id."""
+    """Return the message for a number that is not a token id."""
     shown = str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"
     return f"token id {shown} is outside 0 … {MAX_TOKEN_ID}"
 

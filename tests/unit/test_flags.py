@@ -42,12 +42,12 @@ def test_a_flag_is_true_or_false(corpus, verb, flag, value):
     optional = getattr(Corpus, verb).__annotations__[flag] == "bool | None"
     if optional and value is None:
         value = 0
-    with pytest.raises(InvalidArgument, match=f"{flag} is True or False, not "):
+    with pytest.raises(InvalidArgument, match=f"{flag} must be True or False, not "):
         getattr(corpus, verb)(*first, **{flag: value})
 
 
 def test_flags_by_place_and_those_of_numpy(corpus):
-    with pytest.raises(InvalidArgument, match="match_text is True or False, not 'no'"):
+    with pytest.raises(InvalidArgument, match="match_text must be True or False, not 'no'"):
         corpus.count("time", "no")
     with pytest.raises(InvalidArgument, match="if_not_exists"):
         corpus.copy("d", "no")

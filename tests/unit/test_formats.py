@@ -96,7 +96,7 @@ def test_another_ending_is_an_error_everywhere(database, name, capsys):
             lambda: corpus.export_removals(name),
             lambda: corpus.decontaminate("exam.jsonl", n=2, report=name),
         ):
-            with pytest.raises(InvalidArgument, match=r"nothing is written in the format of|in themselves"):
+            with pytest.raises(InvalidArgument, match=r"unsupported output format|already compressed"):
                 write()
         with pytest.raises(PlanError) as caught:
             db.execute(f"COPY (DOCS) TO '{name}'")

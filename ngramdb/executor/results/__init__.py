@@ -1,1 +1,1 @@
-"""What a statement returns: the table, how it is displayed, and its form for other libraries."""
+"""Results of statements: the table, its display, and its conversion for other libraries."""

@@ -1,9 +1,9 @@
 """Results as the tables of other libraries: Arrow, pandas, polars.
 
-A column's Arrow type follows from its values: whole numbers are int64, numbers float64, then bool, string,
-and lists of one of these. Whatever else there is (types mixed, objects, integers beyond 64 bits, fractions
-beside whole numbers that no float can be) is text: strings as they are, everything else as JSON. The
-libraries are imported when they are asked for.
+A column's Arrow type follows from its values: integers are int64, numbers float64, then bool, string,
+and lists of one of these. Everything else (mixed types, objects, integers beyond 64 bits, fractions
+beside integers that no float represents) is text: strings unchanged, everything else as JSON. The
+libraries are imported on demand.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ else:
 
 
 Rows = Sequence[tuple[Any, ...]]
-# What is known of the columns' values beforehand, as `Result.types` has it.
+# Known types of the columns' values, as in `Result.types`.
 Types = Sequence[type | None]
 
-# The whole numbers that int64 holds.
+# The range of int64.
 INT64 = range(-(2**63), 2**63)
 
 
 def arrow_table(names: Sequence[str], types: Types, rows: Rows, came: Sequence[Any] = ()) -> Any:
-    """Rows as a `pyarrow.Table`; `came` are the columns' Arrow types, or None, where any is known."""
+    """Return rows as a `pyarrow.Table`; `came` has the columns' Arrow types, or None for unknown ones."""
     import_pandas()
     columns = _columnwise(rows, len(names))
     arrays = [
@@ -53,7 +53,7 @@ def arrow_table(names: Sequence[str], types: Types, rows: Rows, came: Sequence[A
 def record_batches(
     names: Sequence[str], types: Types, first: Rows, batches: Iterator[Rows], came: Sequence[Any] = ()
 ) -> Any:
-    """A `pyarrow.RecordBatchReader` over batches of rows, of which `first` is the first one."""
+    """Return a `pyarrow.RecordBatchReader` over batches of rows, of which `first` is the first one."""
     import_pandas()
     kinds = [
         _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
@@ -66,7 +66,7 @@ def record_batches(
 
 
 def _record_batches(stored: Any, schema: Any, batches: Iterator[Rows]) -> Iterator[Any]:
-    for rows in chain([next(batches, [])], batches):  # of no rows, too, there is a batch
+    for rows in chain([next(batches, [])], batches):  # there is a batch even without rows
         columns = _columnwise(rows, len(schema))
         arrays = [
             _restored(_typed_array(values, field), kind)
@@ -90,7 +90,7 @@ def _typed_array(values: list[Any], field: Any) -> Any:
 
 
 def _takes(wanted: Any, found: Any, values: list[Any]) -> bool:
-    """Whether values of one type have a place among those of another."""
+    """Return True if a column of one type can hold values of another."""
     text, is_list = pyarrow.string(), pyarrow.types.is_list
     if is_list(wanted) and is_list(found):
         return bool(wanted.value_type == text)
@@ -100,9 +100,9 @@ def _takes(wanted: Any, found: Any, values: list[Any]) -> bool:
 
 
 def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
-    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs.
+    """Return a `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean for columns with NULLs.
 
-    Texts are of pandas' default type for them.
+    Texts have pandas' default type for them.
     """
     pandas = _optional("pandas")
     text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else "object"
@@ -117,12 +117,12 @@ def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
 
 
 def column_frame(columns: Mapping[str, Any]) -> Any:
-    """A `pandas.DataFrame` of arrays of equal lengths."""
+    """Return a `pandas.DataFrame` of arrays of equal lengths."""
     return _optional("pandas").DataFrame(dict(columns))
 
 
 def polars_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
-    """A `polars.DataFrame`."""
+    """Return a `polars.DataFrame`."""
     return _optional("polars").from_arrow(arrow_table(names, types, rows))
 
 
@@ -138,7 +138,7 @@ def _kinds(values: list[Any]) -> set[type]:
 
 
 def _are_floats(values: list[Any]) -> bool:
-    """Whether each whole number is one of those that floats can be: beyond 2^53 most are not."""
+    """Return True if floats represent all integers among the values; beyond 2^53 most are not represented."""
     return all(type(value) is not int or _is_float(value) for value in values)
 
 
@@ -150,7 +150,7 @@ def _is_float(value: int) -> bool:
 
 
 def _arrow_name(known: type | None) -> Any:
-    """The Arrow type of a column without values to infer it from."""
+    """Return the Arrow type of a column without values to infer it from."""
     if known is bool:
         return pyarrow.bool_()
     if known is int:
@@ -161,7 +161,7 @@ def _arrow_name(known: type | None) -> Any:
 
 
 def _arrow_type(values: list[Any], default: Any) -> Any:
-    """The type that holds all values; `default` where there are none."""
+    """Return the type that holds all values; `default` for no values."""
     kinds = _kinds(values)
     if not kinds:
         return default
@@ -184,7 +184,7 @@ def _array(values: list[Any], kind: Any) -> Any:
 
 
 def _converted(values: list[Any], kind: Any) -> list[Any]:
-    """Values, or those in lists, as the type has them."""
+    """Convert values, or those in lists, to the type."""
     if kind == pyarrow.string():
         return [_text(value) for value in values]
     if kind == pyarrow.float64():
@@ -214,30 +214,30 @@ def _pandas_type(values: list[Any], known: type | None, text: str) -> str:
 
 
 def _optional(name: str) -> Any:
-    """A library that ngramdb does not depend on."""
+    """Import a library that ngramdb does not require."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ExecutionError(f"{name} is not installed: pip install 'ngramdb[df]'") from error
 
 
-# ---- Types of metadata fields as Arrow has them, for tables that leave the database.
+# ---- Arrow types of metadata fields, for tables that leave the database.
 
 
-# Decimal digits that every 64-bit float holds.
+# Decimal digits that every 64-bit float preserves.
 _FLOAT_DIGITS = 15
-# Arrow parses times of day only behind a date.
+# Arrow parses times of day only after a date.
 _SOME_DAY = "1970-01-01T"
 
 
 def arrow_type(type_name: str) -> Any:
-    """The Arrow type of values of a metadata type such as `int64` or `list<string>`; `json` is text."""
+    """Return the Arrow type for a metadata type such as `int64` or `list<string>`; `json` is text."""
     import_pandas()
     return storage_type(pyarrow, type_name)
 
 
 def types_that_came(corpus: Corpus, path: str) -> list[Any]:
-    """Return the Arrow types with which a field came from tables; None for one that is stored as it is."""
+    """Return the original Arrow types of a field loaded from tables; None for one stored unchanged."""
     found: list[Any] = []
     for segment in corpus.segments:
         if path in segment.metadata.fields():
@@ -248,14 +248,14 @@ def types_that_came(corpus: Corpus, path: str) -> list[Any]:
 
 
 def are_lost(kinds: Sequence[Any]) -> bool:
-    """Return True if values of these `types_that_came` are not all held by a stored integer or float."""
+    """Return True if a stored integer or float cannot hold all values of these `types_that_came`."""
     return not all(map(is_number_or_stored, kinds))
 
 
 def type_that_came(corpus: Corpus, path: str, stored: str) -> Any:
-    """Return the Arrow type that all values of a field came with; None to leave them as they are stored.
+    """Return the original Arrow type of all values of a field; None to leave them as they are stored.
 
-    If they came with several types, it is the widest of these.
+    If there are several original types, it is the widest of them.
     """
     kind = widest_type(types_that_came(corpus, path))
     if kind is None or _is_long_decimal(kind):
@@ -268,9 +268,9 @@ def type_that_came(corpus: Corpus, path: str, stored: str) -> Any:
 
 
 def as_came(array: Any, kind: Any) -> Any:
-    """Return a column of stored values as the type that they came with.
+    """Return a column of stored values in its original type.
 
-    Raises ArrowException or ValueError for a value that this type does not have.
+    Raises ArrowException or ValueError for a value that this type cannot represent.
     """
     arrow, types = pyarrow, pyarrow.types
     if array.type == kind:

@@ -1,6 +1,6 @@
-"""How a result shows itself: a table in a terminal, a table in a notebook.
+"""Display of a result: a table in a terminal, a table in a notebook.
 
-Both show the first rows and their number, and leave all of them to be read.
+Both show the first rows and their number, and leave all rows readable.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ngramdb.executor.results.result_summary import facts
 from ngramdb.notebook import is_number, shown
 from ngramdb.terminal_escapes import visible
 
-# Characters of a value that are shown, and of a value that has the line for itself.
+# Maximum number of characters of a value, in a table and on a line for the value alone.
 SHOWN_CHARACTERS = 60
 SHOWN_CHARACTERS_ALONE = notebook.SHOWN_CHARACTERS
-# Columns of a screen of unknown width: output that goes into a file, a notebook, a log.
+# Columns of output of unknown width: a file, a notebook, a log.
 FALLBACK_COLUMNS = 160
-# No column of text is made narrower than this to fit a screen, nor one that is all the table has.
+# No column of text is made narrower than this to fit a screen, nor is the only column of a table.
 NARROWEST = 8
 BETWEEN = "  "
 
-# How the parts of a concordance's line stand in a page: the match between its contexts.
+# CSS of the parts of a concordance's line: the match between its contexts.
 CONCORDANCE = {
     "left": "text-align: right",
     "match": "text-align: center; font-weight: bold",
@@ -33,7 +33,7 @@ CONCORDANCE = {
 
 
 class Preview(NamedTuple):
-    """The beginning of a result: its first rows, and in words how many there are and what else is known."""
+    """The beginning of a result: its first rows, and texts about the number of rows and other facts."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
@@ -44,7 +44,7 @@ class Preview(NamedTuple):
 
 
 def as_text(result: Preview) -> str:
-    """A table that fits the terminal: wide texts are cut, columns without room are named below."""
+    """Return a table that fits the terminal: wide texts are cut, columns without room are named below it."""
     if not result.columns:
         return visible(str(result.summary.get("message", "(done)")), lines=True)
     rows, footer = result.rows, _footer(result)
@@ -61,9 +61,9 @@ def as_text(result: Preview) -> str:
 
 
 def as_html(result: Preview) -> str:
-    """An HTML table; numbers to the right, NULL in grey, whole values as far as a cell shows them.
+    """Return an HTML table; numbers to the right, NULL in grey, values in full up to the limit of a cell.
 
-    In a concordance the match stands out between what is left and right of it.
+    In a concordance the match is bold between its left and right context.
     """
     if not result.columns:
         return notebook.table((), (), [str(result.summary.get("message", "(done)"))])
@@ -73,13 +73,13 @@ def as_html(result: Preview) -> str:
 
 
 def _footer(result: Preview) -> str:
-    """In parentheses how many rows there are, and the summary of all of them."""
+    """Return the number of rows and the summary of all of them, in parentheses."""
     said = [visible(fact) for fact in facts(result.summary, result.n_rows)]
     return f"({', '.join([result.size, *said])})"
 
 
 class _Column:
-    """The cells of one column, and how wide it is shown."""
+    """The cells of one column, and its width."""
 
     def __init__(self, name: str, values: list[Any], limit: int) -> None:
         self.name = shown(name, limit)
@@ -89,7 +89,7 @@ class _Column:
 
     @property
     def narrowest(self) -> int:
-        """The least useful width: numbers are shown whole or not at all."""
+        """Return the least useful width: numbers are shown in full or not at all."""
         return self.width if self.is_number else min(self.width, max(NARROWEST, width_of(self.name)))
 
     def head(self) -> str:
@@ -105,7 +105,7 @@ class _Column:
 
 
 def _fitting(columns: list[_Column], n_columns: int) -> list[_Column]:
-    """As many columns, from the left, as a screen has room for, the widest narrowed."""
+    """Return as many columns, from the left, as fit a screen, with the widest ones narrowed."""
     shown = list(columns)
     while len(shown) > 1 and _total(column.narrowest for column in shown) > n_columns:
         shown.pop()
@@ -113,7 +113,7 @@ def _fitting(columns: list[_Column], n_columns: int) -> list[_Column]:
     while excess > 0:
         widest = max(shown, key=lambda column: column.width - column.narrowest)
         if widest.width == widest.narrowest:
-            # One column, wider than the screen: numbers stay, text is cut all the same.
+            # One column, wider than the screen: numbers are shown in full, text is cut.
             if not widest.is_number:
                 widest.width = max(1, n_columns)
             break
@@ -131,7 +131,7 @@ def _total(widths: Iterable[int]) -> int:
 
 
 def width_of(text: str) -> int:
-    """The columns that a text takes: two for wide East Asian characters, none for combining ones."""
+    """Return the columns that a text takes: two for wide East Asian characters, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(
@@ -140,7 +140,7 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or so much of it as fits, and an ellipsis."""
+    """Return the text, cut with an ellipsis if it does not fit."""
     if width_of(text) <= width:
         return text
     kept, taken = [], 1

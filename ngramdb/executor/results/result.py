@@ -1,8 +1,8 @@
-"""The table that a statement answers with: columns, streamed rows, and a summary.
+"""The answer of a statement: columns, streamed rows, and a summary.
 
-Rows are tuples of plain Python values (int, float, bool, str, None, and lists or dicts where metadata holds
-them). They are made in batches while they are read; nothing is kept but the first rows, for printing. How a
-result is shown is the business of `display`, other libraries' tables that of `dataframes`.
+Rows are tuples of plain Python values (int, float, bool, str, None, and lists or dicts of metadata).
+They are computed in batches while they are read; only the first rows are kept, for printing.
+`display` shows results, `dataframes` converts them to tables of other libraries.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from ngramdb.executor.results import display
 
 Row = tuple[Any, ...]
-# What is known of a column's values beforehand: a type, or None where only the values show it.
+# The known type of a column's values, or None if only the values show it.
 ColumnType = type | None
-# The token that a match begins in, and the match's characters [start, stop) in its document's text as DOCS
-# shows it, None if they are unknown.
+# The first token of a match, and the match's characters [start, stop) in its document's text as DOCS
+# returns it, None if they are unknown.
 TextPlace = tuple[int, tuple[int, int] | None]
 
 # Rows that `repr` and notebooks show.
 SHOWN_ROWS = 20
-# Rows per batch where an operator makes many: some ten thousand bytes of tuples, far above a batch's cost.
+# Rows per batch for operators with many rows: about ten thousand bytes of tuples, far above a batch's cost.
 BATCH_ROWS = 512
 
 
 def batched(rows: Iterable[Row], n_rows: int = BATCH_ROWS) -> Iterator[list[Row]]:
-    """Rows in lists of `n_rows`, the last one shorter."""
+    """Yield rows in lists of `n_rows`, the last one possibly shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, n_rows)):
         yield batch
@@ -52,12 +52,12 @@ class Result:
     summary : dict, totals and other facts beside the rows (`total` of DOCS, `context_count` of DIST, …)
     exact : bool, False only for sampled answers
     elapsed : float, seconds spent so far on planning, running and making the rows that were read
-    snapshot : int, the version of the database that was asked
-    n_rows : int or None, how many rows there are in all, where that is known without reading them
-    types : tuple, for each column int, float, bool, str, list, or dict for anything that JSON has; None where
-        only the values show it
+    snapshot : int, the version of the database that was read
+    n_rows : int or None, the number of all rows, if it is known without reading them
+    types : tuple, for each column int, float, bool, str, list, or dict for any JSON value; None if only the
+        values show it
 
-    A result reads its snapshot: it stays valid whatever is committed, loaded or dropped meanwhile. If threads
+    A result reads its snapshot: it remains valid after commits, loads and drops. If threads
     share it, each row is returned to one of them.
     """
 
@@ -80,17 +80,17 @@ class Result:
         self.exact = exact
         self.elapsed = elapsed
         self.snapshot = snapshot
-        # Whether what was asked for occurs, where the answer shows it: this saves a second search.
+        # Whether the n-gram occurs, if the answer shows it: this saves a second search.
         self.found: bool | None = None
-        # The Arrow types that columns have in tables, where these are known; () for none.
+        # The Arrow types of columns in tables, if known; otherwise ().
         self.arrow_types: tuple[Any, ...] = ()
-        # What verbs in Python warn of; `summary['note']` has it in words.
+        # Warnings for verbs in Python; `summary['note']` has them in words.
         self.cautions: tuple[Any, ...] = ()
-        # The text of an answer that is one text, while it is made: an alternative to reading the rows.
+        # The text of a single-text answer, while it is generated: an alternative to reading the rows.
         self.pieces: Iterator[str] | None = None
-        # The places of a concordance's lines in the order of the text: an alternative to reading the rows.
+        # The places of a concordance's lines in text order: an alternative to reading the rows.
         self.places: Iterator[TextPlace] | None = None
-        self._lock = fork_safety.rlock()  # held while rows are made or taken
+        self._lock = fork_safety.rlock()  # held while rows are computed or fetched
         self._batches: Iterator[list[Row]] | None = iter(batches)
         self._buffer: list[Row] = []
         self._next = 0
@@ -98,12 +98,12 @@ class Result:
         self._n_made = 0
         self._work: Interrupt | None = None
         self._failure: str | None = None
-        # What is done once nothing of the corpus is read any more.
+        # Called once nothing of the corpus is read any more.
         self._at_end: Callable[[], object] | None = None
 
     @classmethod
     def of_rows(cls, columns: Iterable[str], rows: Iterable[Row], /, **summary: Any) -> Result:
-        """A result of few rows that are there already."""
+        """Create a result from a few existing rows."""
         every = list(rows)
         made = cls(columns, summary=summary, n_rows=len(every))
         made._buffer, made._head, made._n_made = every, every[:SHOWN_ROWS], len(every)
@@ -111,7 +111,7 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
+        """Notes on the answer for users: that it is an estimate, or another possible meaning of a text."""
         from ngramdb.executor.results import result_summary
 
         drawn = result_summary.drawn(self.summary, self.exact)
@@ -119,13 +119,13 @@ class Result:
 
     @property
     def _remarks(self) -> tuple[str, ...]:
-        """The notes without the facts below a table: how the sample was drawn."""
+        """The notes without facts that are shown below a table, such as the seed of the sample."""
         return (str(self.summary["note"]),) if "note" in self.summary else ()
 
     # ---- reading ----------------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
-        """Make the next batch, with the lock held; False at the end. Raises if closed, or ended early."""
+        """Compute the next batch, with the lock held; False at the end. Raises if closed, or ended early."""
         if self._batches is None:
             raise ExecutionError(self._failure or "the result is closed")
         started = time.perf_counter()
@@ -137,7 +137,7 @@ class Result:
                     check()
                     batch = next(self._batches, None)
         except BaseException as error:
-            # The generators below are spent: without this the next read would look like the end.
+            # The generators below are exhausted: without this the next read would look like the end.
             self._batches = None
             self._failure = f"the result ended early: {str(error) or type(error).__name__}"
             raise
@@ -156,7 +156,7 @@ class Result:
         return True
 
     def fetchone(self) -> Row | None:
-        """The next row, or None after the last."""
+        """Return the next row, or None after the last."""
         with self._lock:
             while self._next >= len(self._buffer):
                 if not self._pull():
@@ -173,7 +173,7 @@ class Result:
 
     @memory_errors()
     def fetchmany(self, size: int = BATCH_ROWS) -> list[Row]:
-        """The next `size` rows, fewer at the end."""
+        """Return the next `size` rows, fewer at the end."""
         rows: list[Row] = []
         with self._lock:
             while len(rows) < size:
@@ -186,21 +186,21 @@ class Result:
 
     @memory_errors()
     def fetchall(self) -> list[Row]:
-        """All rows that were not read yet."""
+        """Return all unread rows."""
         return list(chain.from_iterable(self._batches_as_made()))
 
     def batches(self, n_rows: int | None = None) -> Iterator[list[Row]]:
-        """All rows that were not read yet, in lists: as they are made, or of `n_rows`, the last one shorter.
+        """Yield all unread rows in lists: as they are computed, or of `n_rows`, the last one maybe shorter.
 
         Raises
         ------
         InvalidArgument
-            `n_rows` is no whole number of at least 1.
+            `n_rows` is not an integer of at least 1.
         """
         if n_rows is None:
             return self._batches_as_made()
         if isinstance(n_rows, bool) or not isinstance(n_rows, int) or n_rows < 1:
-            raise InvalidArgument(f"a batch has at least one row, not {n_rows!r}")
+            raise InvalidArgument(f"n_rows must be an integer of at least 1, not {n_rows!r}")
         return iter(lambda: self.fetchmany(n_rows), [])
 
     def _batches_as_made(self) -> Iterator[list[Row]]:
@@ -214,7 +214,7 @@ class Result:
                 yield rows
 
     def __iter__(self) -> Iterator[Row]:
-        """All rows that were not read yet. Those that are left when a loop ends early can still be read."""
+        """Yield all unread rows. Those that are left when a loop ends early can still be read."""
         return iter(self.fetchone, None)
 
     def close(self) -> None:
@@ -235,14 +235,14 @@ class Result:
 
     @memory_errors()
     def __getstate__(self) -> dict[str, Any]:
-        """The result as data, for pickles and copies.
+        """Return the result as data, for pickles and copies.
 
-        It has all rows that were not read yet, which can still be read here as well.
+        The copy has all unread rows, which can still be read here as well.
 
         Raises
         ------
         ExecutionError
-            The result is closed, or its rows cannot be made.
+            The result is closed, or its rows cannot be computed.
         """
         with self._lock:
             while self._pull():
@@ -262,34 +262,34 @@ class Result:
         self.__dict__.update(state, _batches=iter(()), _lock=fork_safety.rlock())
 
     def _require_rows(self) -> None:
-        """Raise when there were rows, and all have been read: a table would show none."""
+        """Raise ExecutionError if all rows have been read: a table would have none."""
         with self._lock:
             all_read = self._n_made and self._next >= len(self._buffer) and not self._pull()
         if all_read:
             raise ExecutionError(
                 f"all {self._n_made:,} rows of the result have been read, and rows can be read once: keep "
-                "the table that was made of them, or run the statement again"
+                "the table that was made from them, or run the statement again"
             )
 
     # ---- other forms ------------------------------------------------------------------------------------
 
     @memory_errors()
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows that were not read yet, each as a dict by column."""
+        """Return the unread rows, each as a dict by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     @memory_errors()
     def arrow(self) -> pyarrow.Table:
-        """The rows that were not read yet as a `pyarrow.Table`.
+        """Return the unread rows as a `pyarrow.Table`.
 
-        Columns are int64, float64, bool, string or lists of these; one that mixes others, and one of objects,
-        is text (objects as JSON); one of NULLs only is text, or what is known of its type. Fields of
-        documents that were loaded from tables have the types that they had there (times, decimals, …).
+        Columns are int64, float64, bool, string or lists of these; columns of mixed types or of objects
+        are text (objects as JSON); columns of NULLs only are text, or of their known type. Fields of
+        documents that were loaded from tables have their original types (times, decimals, …).
 
         Raises
         ------
         ExecutionError
-            There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
+            All rows have been read, and there were some. The same holds for `arrow_batches`, `df` and `pl`.
         """
         from ngramdb.executor.results import dataframes
 
@@ -298,20 +298,20 @@ class Result:
 
     @memory_errors()
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
-        """The same as a stream of record batches of `n_rows`, made while they are read.
+        """Return the same as a stream of record batches of `n_rows`, computed while they are read.
 
-        The first batch settles the types of columns whose type is not known beforehand.
+        The first batch determines the types of columns whose type is not known beforehand.
 
         Raises
         ------
         ExecutionError
-            While it is read: a later value that has no place in its column; `arrow` takes such results.
+            While it is read: a later value does not fit the type of its column; `arrow` accepts such results.
         """
         from ngramdb.executor.results import dataframes
 
         self._require_rows()
         batches = self.batches(n_rows)
-        # Those that settle the types are still to be read: who asks for a stream may want its schema alone.
+        # The rows that determine the types remain unread: the caller may only want the schema.
         with self._lock:
             while len(self._buffer) - self._next < n_rows and self._pull():
                 pass
@@ -319,19 +319,19 @@ class Result:
         return dataframes.record_batches(self.columns, self.types, first, batches, self.arrow_types)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows that were not read yet by Arrow's C stream protocol, as `arrow_batches` gives them.
+        """Return the unread rows by Arrow's C stream protocol, as `arrow_batches` does.
 
-        So pandas, polars, DuckDB and pyarrow take a result as it is: `polars.DataFrame(result)`
+        Therefore pandas, polars, DuckDB and pyarrow accept a result directly: `polars.DataFrame(result)`
         (`polars.from_arrow` makes a Series of structs of every object with this method). Rows are read when
-        the stream is; DuckDB requests one stream for the schema, and another.
+        the stream is; DuckDB requests one stream for the schema, and another one for the rows.
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
     @memory_errors()
     def df(self) -> pandas.DataFrame:
-        """The rows that were not read yet as a `pandas.DataFrame`.
+        """Return the unread rows as a `pandas.DataFrame`.
 
-        Whole numbers with NULLs are Int64, and texts are of pandas' own type for them (str since pandas 3).
+        Integers with NULLs are Int64, and texts have pandas' own type for them (str since pandas 3).
         """
         from ngramdb.executor.results import dataframes
 
@@ -341,7 +341,7 @@ class Result:
 
     @memory_errors()
     def pl(self) -> polars.DataFrame:
-        """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
+        """Return the unread rows as a `polars.DataFrame`, with the types of `arrow`."""
         from ngramdb.executor.results import dataframes
 
         self._require_rows()
@@ -351,7 +351,7 @@ class Result:
     # ---- printing ---------------------------------------------------------------------------------------
 
     def _preview(self) -> display.Preview:
-        """The first rows and a line with their number; all of them are still to be read."""
+        """Return the first rows and a line with their number; all of them remain unread."""
         from ngramdb.executor.results import display
 
         with self._lock:
@@ -363,7 +363,7 @@ class Result:
             return display.Preview(self.columns, self._head, size, self.n_rows, self.summary, self._remarks)
 
     def _size(self) -> str:
-        """How many rows there are, and how many of them are shown."""
+        """Return a text with the number of rows, and how many of them are shown."""
         n_shown = len(self._head)
         total = self.n_rows
         if total is None and self._batches is not None and self._n_made == n_shown and not self._pull():
@@ -386,9 +386,9 @@ class Result:
 
 
 def supervised(result: Result, work: Interrupt, at_end: Callable[[], object] | None = None) -> Result:
-    """The same result, its rows made under a token: what stops the statement stops their making.
+    """Return the same result, with its rows computed under a token: stopping the statement stops them.
 
-    `at_end` is called when all rows are made, or the result is closed: it reads nothing of the corpus then.
+    `at_end` is called when all rows have been computed, or the result is closed.
     """
     result._work, result._at_end = work, at_end
     if result.pieces is not None:

@@ -1,4 +1,4 @@
-"""A result's summary in words, below its table: at the prompt, in Python and in notebooks alike."""
+"""A result's summary in words, below its table: the same at the prompt, in Python and in notebooks."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 
 def facts(summary: Mapping[str, Any], n_rows: int | None) -> Iterator[str]:
-    """`25 in all`, `context count 4`, …: no zeros, and no total that is the number of rows again."""
+    """Yield `25 in all`, `context count 4`, …: no zeros, and no total that equals the number of rows."""
     for name, value in summary.items():
         if name == "seed":
             yield f"seed {value}"
             continue
         if not value or not isinstance(value, int | float | str) or (name == "total" and value == n_rows):
             continue
-        if name == "note":  # a sentence, which has a line of its own
+        if name == "note":  # a sentence, which has its own line
             continue
-        if isinstance(value, float) and math.isnan(value):  # it is not known
+        if isinstance(value, float) and math.isnan(value):  # unknown
             continue
         words = {"total": f"{_shown(value)} in all", "message": _shown(value)}
         yield words.get(name, f"{name.replace('_', ' ')} {_shown(value)}")
 
 
-# What `drawn` says in words.
+# Facts that `drawn` describes in words.
 _OF_A_DRAWING = frozenset({"seed", "sampled", "total", "sampled_documents", "documents", "standard_error"})
 
 
 def beside(summary: Mapping[str, Any], columns: tuple[str, ...], n_rows: int | None) -> str | None:
-    """The facts of a result on one line, for formats without a line below the rows; None for none.
+    """Return the facts of a result on one line, for formats without a line below the rows; None if empty.
 
-    What the only row has is left out, and what the note on a drawing says (`drawn`). A result without
+    Facts in the only row are left out, and those in the note on a sample (`drawn`). A result without
     columns has a message only, and a plan has all of it in its lines.
     """
     if columns in ((), ("plan",)):
@@ -40,7 +40,7 @@ def beside(summary: Mapping[str, Any], columns: tuple[str, ...], n_rows: int | N
 
 
 def drawn(summary: Mapping[str, Any], exact: bool) -> str | None:
-    """What was drawn at random for an answer, in words, with the seed that draws it again; None for none."""
+    """Describe the random sample of an answer, with the seed that reproduces it; None without one."""
     if "seed" not in summary:
         return None
     seed = f"seed {summary['seed']}"

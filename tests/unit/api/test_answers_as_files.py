@@ -217,7 +217,7 @@ def test_what_is_said_beside_the_rows_is_said_of_the_file(db, corpus, question, 
 @pytest.mark.parametrize("question", QUESTIONS[:1] + QUESTIONS[4:5])
 def test_an_ending_of_no_format_is_an_error_and_nothing_is_written(db, corpus, question, tmp_path):
     for name in ("out.xlsx", "out.parquet.gz", "out.txt"):
-        with pytest.raises(PlanError, match=r"nothing is written in the format of|in themselves") as caught:
+        with pytest.raises(PlanError, match=r"unsupported output format|already compressed") as caught:
             db.execute(f"COPY ({question}) TO '{name}'")
         assert caught.value.text[caught.value.start :].startswith(f"'{name}'")
     assert not list(tmp_path.glob("out*"))

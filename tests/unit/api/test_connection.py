@@ -67,11 +67,11 @@ def test_a_store_in_memory_is_there_while_the_process_is(tmp_path):
 
 
 def test_flags_are_true_or_false(db, tmp_path):
-    with pytest.raises(InvalidArgument, match="read_only is True or False, not 'no'"):
+    with pytest.raises(InvalidArgument, match="read_only must be True or False, not 'no'"):
         ngramdb.connect(tmp_path / "x", read_only="no")
-    with pytest.raises(InvalidArgument, match="if_not_exists is True or False, not 1"):
+    with pytest.raises(InvalidArgument, match="if_not_exists must be True or False, not 1"):
         db.create_corpus("c", if_not_exists=1)
-    with pytest.raises(InvalidArgument, match="if_exists is True or False, not None"):
+    with pytest.raises(InvalidArgument, match="if_exists must be True or False, not None"):
         db.drop_corpus("c", None)
     assert not (tmp_path / "x").exists() and db.corpora() == []
 

@@ -55,14 +55,14 @@ def endless(db, act=lambda: None):
 
 def test_interrupt_stops_reading_in_another_thread_and_nothing_that_comes_after(db, wiki):
     result = endless(db, lambda: in_another_thread(db.interrupt))
-    with pytest.raises(Interrupted, match="the database is as it was") as caught:
+    with pytest.raises(Interrupted, match="the database is unchanged") as caught:
         result.fetchall()
     assert isinstance(caught.value, QueryCancelled) and caught.value.elapsed > 0
     assert 0 < caught.value.fraction < 1
     assert db.execute('COUNT "natural language"').fetchone() == (2,)
 
 
-STAYS = r"what had been committed by then stays, up to version \d+ of the database"
+STAYS = r"changes committed until then remain, up to version \d+ of the database"
 COMMITTING = [
     'DELETE DOCS FROM wiki WHERE "the"',
     'DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id, text',
@@ -128,7 +128,7 @@ def test_a_load_that_is_stopped_between_commits_says_what_stays(db, tmp_path):
     n = n_polls(lambda: db.execute(statement.format("whole")))
     version = db.version
     with (
-        pytest.raises(Interrupted, match=r"the database is as it was before it$") as caught,
+        pytest.raises(Interrupted, match=r"the database is unchanged$") as caught,
         Interrupt(polls=0),
     ):
         db.execute(statement.format("parts"))

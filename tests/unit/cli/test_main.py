@@ -519,7 +519,7 @@ def test_export_writes_documents_as_they_came(database: str, tmp_path: Path, cap
 
 
 WRONG_ARGUMENTS = {
-    "an ending": (["export", "wiki", "out.xls"], "error: out.xls: nothing is written in the format of .xls;"),
+    "an ending": (["export", "wiki", "out.xls"], "error: out.xls: unsupported output format .xls;"),
     "two endings": (
         ["export", "wiki", "out.parquet.gz"],
         "error: out.parquet.gz: parquet files are compressed",
