@@ -65,7 +65,7 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
 
 
 def interrupted(error: BaseException) -> str:
-    """The message of an interrupt: after how long, how far the work was, where known, and what stays."""
+    """Return the message of an interrupt: the time, the progress if known, and the remaining changes."""
     elapsed, fraction = getattr(error, "elapsed", None), getattr(error, "fraction", None)
     after = "" if elapsed is None else f" after {human.duration(elapsed)}"
     far = "" if fraction is None or fraction >= 1 else f", {int(100 * fraction)} % done"
@@ -74,7 +74,7 @@ def interrupted(error: BaseException) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """The text for an exception: our own errors as they are, the system's with the file, bugs as bugs."""
+    """Return the text for an exception: our own errors unchanged, the system's with the file, bugs marked."""
     if isinstance(error, NgramdbError):
         return str(error)
     if isinstance(error, OSError):
@@ -122,7 +122,7 @@ def draw_error(message: str, screen: Screen) -> None:
 
 
 def command_parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
-    """The parser of a command ("" for `ngramdb` itself), which keeps the lines of its texts."""
+    """Create the parser of a command ("" for `ngramdb` itself), which keeps the lines of its texts."""
     return argparse.ArgumentParser(
         prog=f"ngramdb {name}".rstrip(),
         description=description,
@@ -132,13 +132,13 @@ def command_parser(name: str, description: str, epilog: str | None = None) -> ar
 
 
 def add_common_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags that every command has."""
+    """Add the flags that every command has."""
     parser.add_argument("--no-progress", action="store_true", help="no progress bar, even at a terminal")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def add_setting_flag(parser: argparse.ArgumentParser) -> None:
-    """The flag of commands that answer others: their limits, which the epilog lists."""
+    """Add the flag of the servers' limits, which the epilog lists."""
     parser.add_argument(
         "--setting",
         metavar=("NAME", "VALUE"),
@@ -151,7 +151,7 @@ def add_setting_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def glued(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
-    """The arguments with each of these flags glued to its value: `--separator ---` as `--separator=---`.
+    """Join each of these flags to its value: `--separator ---` becomes `--separator=---`.
 
     argparse takes a value that begins with a dash for a flag; these flags' values are anybody's text.
     """
@@ -180,12 +180,12 @@ def utf8(argument: str) -> str:
 
 
 def positive(text: str) -> int:
-    """An argument that counts something: a whole number of at least 1; `_` and `,` may group the digits."""
+    """Parse a count: a whole number of at least 1; `_` and `,` may group the digits."""
     return _whole(text, 1)
 
 
 def not_negative(text: str) -> int:
-    """The same from 0 on."""
+    """Parse a count of at least 0."""
     return _whole(text, 0)
 
 
@@ -200,7 +200,7 @@ def _whole(text: str, least: int) -> int:
 
 
 def seconds(text: str) -> float:
-    """An argument that is a time: a number of seconds above 0."""
+    """Parse a time: a number of seconds above 0."""
     try:
         value = float(text)
     except ValueError:

@@ -84,7 +84,7 @@ def _run(command: Any, arguments: list[str]) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Standard streams that the caller has closed give nothing, and take everything."""
+    """Replace standard streams that the caller has closed: they are empty, and discard all output."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
@@ -92,7 +92,7 @@ def _replace_closed_streams() -> None:
 
 
 def _choose(arguments: list[str]) -> tuple[str, list[str]]:
-    """The module to run and its arguments: a subcommand's name wins over a database of the same name."""
+    """Return the module to run and its arguments: a subcommand wins over a database of its name."""
     if arguments in (["help"], ["version"]) and not os.path.exists(arguments[0]):
         return PROGRAM, [f"--{arguments[0]}"]
     n_flags = 0

@@ -108,7 +108,7 @@ class ClusterConnection(Connection):
                 ray.shutdown()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The path of the database: unpickling opens it without actors."""
+        """Return the path of the database: unpickling opens it without actors."""
         return Connection, super().__reduce__()[1]
 
 

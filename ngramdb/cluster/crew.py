@@ -94,7 +94,7 @@ class Crew:
             return [i for i in range(self.transport.n_members) if i not in self._away]
 
     def holders(self, segment: str, living: Sequence[int]) -> list[int]:
-        """The living members that hold a segment, by its name; the first one first."""
+        """Return the living members that hold a segment, by its name, in order of preference."""
         ranked = self._ranked.get(segment)
         if ranked is None:
             keys = [
@@ -126,7 +126,7 @@ class Crew:
         return shares
 
     def balanced(self, segments: Sequence[tuple[str, int]]) -> dict[int, list[int]]:
-        """The same for work that is not divided: of each segment the holder with the fewest tokens so far."""
+        """Return the same for undivided work: for each segment the holder with the fewest tokens so far."""
         living = self._some_living()
         tokens = dict.fromkeys(living, 0)
         shares: dict[int, list[int]] = {}
@@ -229,7 +229,7 @@ ray = lazy_module("ray")
 
 
 def require_ray() -> None:
-    """Raises NotSupportedError where Ray is not installed."""
+    """Raise NotSupportedError if Ray is not installed."""
     try:
         ray.__version__  # noqa: B018 - imports it
     except ModuleNotFoundError as error:
@@ -257,7 +257,7 @@ def begin(address: str | None) -> bool:
 
 @contextlib.contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """A connection to Ray, unless there is one; it ends with the block."""
+    """Open a connection to Ray, unless there is one; it ends with the block."""
     is_own = begin(address)
     try:
         yield

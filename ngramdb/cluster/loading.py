@@ -193,7 +193,7 @@ def _of_corpus(connection: Connection, name: str) -> Any:
 
 
 def _absolute_tokenizer(given: Any) -> Any:
-    """A path as all machines see it; names, and objects, which are sent along, as they are."""
+    """Return a path that is valid on all machines; names, and objects, which are sent, are unchanged."""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and os.path.exists(given)):
         return os.path.abspath(given)
     return given

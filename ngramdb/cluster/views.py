@@ -99,7 +99,7 @@ class SharedView(CorpusView):
         return WarmedIndex(sum(n for n, _ in found.values()), sum(n for _, n in found.values()))
 
     def _ask(self, questions: Sequence[Asked]) -> list[Answers]:
-        """The answers of all groups to each question; members take turns with questions of a batch."""
+        """Return the answers of all groups to each question; members take turns with questions of a batch."""
         jobs, turns = [], []
         for turn, (method, arguments) in enumerate(questions):
             if len(questions) == 1:

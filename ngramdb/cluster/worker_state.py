@@ -78,7 +78,7 @@ class Library:
             work.set()
 
     def view(self, version: int, name: str) -> CorpusView:
-        """A corpus at a version that somebody else keeps from being removed."""
+        """Return a corpus at a version that somebody else protects from removal."""
         with self._lock:
             snapshot = self._snapshots.get(version)
             if snapshot is None:
@@ -94,7 +94,7 @@ class Library:
 
 
 def resolved(version: int, name: str) -> CorpusView:
-    """The view that a reference in a message stands for."""
+    """Return the view that a reference in a message identifies."""
     return _CURRENT.get().view(version, name)
 
 
@@ -142,13 +142,13 @@ def ask_batch(
 
 
 def _segment_of(view: CorpusView, number: int) -> Segment:
-    """A segment by its place among the added ones and then the subtracted ones."""
+    """Return a segment by its place among the added and then the subtracted ones."""
     n_added = len(view.entry.added)
     return view.segments[number] if number < n_added else view.subtracted[number - n_added]
 
 
 def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | None:
-    """An index over the segments of a sign, kept with the view; None over none."""
+    """Return an index over the segments of a sign, cached in the view; None if there are none."""
     n_added = len(view.entry.added)
     chosen = tuple(i for i in numbers if (i < n_added) == (sign > 0))
     if not chosen:
@@ -172,7 +172,7 @@ PATIENCE_S = 0.1
 
 
 def results(references: Sequence[Any], retries: int, advice: str) -> Iterator[tuple[int, Any]]:
-    """The number of a task and its result, as they are done.
+    """Yield the number of each task and its result, as tasks finish.
 
     A task returns `answer_of` its work. On any error, or an interrupt, running tasks are cancelled.
 

@@ -198,11 +198,11 @@ class Model:
         return zip(scores, lengths.tolist(), (ids == UNKNOWN).tolist(), strict=True)
 
     def BeginSentenceWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
-        """Makes the state a sentence's beginning: `<s>`."""
+        """Set the state to a sentence's beginning: `<s>`."""
         state._text = self._model.state(document=True)
 
     def NullContextWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
-        """Makes the state a text without any context."""
+        """Set the state to a text without any context."""
         state._text = self._model.state(document=False)
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:  # noqa: N802
@@ -216,7 +216,7 @@ class Model:
     def BaseFullScore(  # noqa: N802 - KenLM's name
         self, in_state: State, word: str | bytes, out_state: State
     ) -> FullScoreReturn:
-        """The same with the matched n-gram's length, and whether the word is out of vocabulary."""
+        """Return the same with the matched n-gram's length, and whether the word is out of vocabulary."""
         token = self._token(word)
         prob, length = self._read(in_state, token, out_state)
         return FullScoreReturn(log10(prob) if prob > 0.0 else -inf, length, token == UNKNOWN)

@@ -88,7 +88,7 @@ def _whole_times(value: int | float, divisor: int | float) -> int | None:
 
 
 def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:
-    """A field of these documents, or what is computed from it, by numbers: for grouping and ordering."""
+    """Return a field of documents, or values computed from it, by numbers: for grouping and ordering."""
     codes = encoded(reader.read(key.path, key.own, docs))
     return _computed(codes, key) if key.is_computed else codes
 
@@ -116,7 +116,7 @@ def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[
 
 
 def date_parts(values: Values, part: str) -> Values:
-    """The years, months or days of dates."""
+    """Return the years, months or days of dates."""
     if isinstance(values, Numbers):  # no dates
         return Numbers(np.zeros(len(values), dtype=np.int64), np.ones(len(values), dtype=np.bool_))
     if isinstance(values, Lists):
@@ -151,12 +151,12 @@ def _listed(values: Objects) -> Lists:
 
 
 def _of_each(value: Any, function: Callable[[Any], Any]) -> Any:
-    """A function of a value, or of each element of a list."""
+    """Apply a function to a value, or to each element of a list."""
     return [function(item) for item in value] if isinstance(value, list) else function(value)
 
 
 def _computed(codes: Codes, key: FieldKey) -> Codes:
-    """The same places with what is computed from their values."""
+    """Return the same places with the results of computing on their values."""
 
     def of_value(value: Any) -> Any:
         if key.part:

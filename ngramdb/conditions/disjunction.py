@@ -25,7 +25,7 @@ Key = tuple[int, ...]
 
 
 def united(expr: Occurring, tokenizer: Tokenizer) -> Occurring:
-    """The expression with the alternatives of every OR made one pattern, as far as they can be.
+    """Return the expression with the alternatives of each OR merged into one pattern where possible.
 
     Cost: what comparing the n-grams costs; strings are looked for within n-grams that several alternatives
     have.
@@ -56,7 +56,7 @@ def _united(operands: tuple[Occurring, ...], tokenizer: Tokenizer) -> Occurring:
 
 
 def _unimplied(texts: Sequence[StoredText]) -> list[StoredText]:
-    """The strings without those that another one finds, too: in any case of their letters."""
+    """Return the strings that no other one covers, in any case of their letters."""
     any_case = {one_case(text.text) for text in texts if text.ignore_case}
     kept: dict[tuple[str, bool], StoredText] = {}
     for text in texts:
@@ -137,7 +137,7 @@ def are_apart(operands: Sequence[Occurring], tokenizer: Tokenizer) -> bool:
 
 
 def _patterns_of(expr: Occurring) -> list[Pattern]:
-    """The patterns that an expression's occurrences are of; those of an OR's operands are all of them."""
+    """Return the patterns of an expression's occurrences; for an OR, those of all operands."""
     if isinstance(expr, OccurrencesOf):
         return [expr.pattern]
     if isinstance(expr, AnyOf):

@@ -62,7 +62,7 @@ class DocSet:
         return every if not len(self.docs) else subtract(every, self.docs)
 
     def mask(self) -> NDArray[np.bool_]:
-        """A flag for each document of the segment: (n_documents,) bool."""
+        """Return a flag for each document of the segment: (n_documents,) bool."""
         mask = np.full(self.n_documents, self.negated)
         mask[self.docs] = not self.negated
         return mask

@@ -54,7 +54,7 @@ class _Beginnings:
             nested.append(string)
 
     def of(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
-        """The strings that a text begins with, the longest first. Cost: logarithmic in their number."""
+        """Yield the strings that begin a text, the longest first. Cost: logarithmic in their number."""
         at = bisect_right(self._ordered, text)
         string = self._ordered[at - 1] if at else b""
         while string:
@@ -107,7 +107,7 @@ class Spelling:
             yield from found
 
     def _longer(self, partial: _Partial) -> Iterator[_Partial]:
-        """The sequence with one more token."""
+        """Return the sequence with one more token."""
         number, rest, ids = partial
         strings = self._next if ids else self._first
         for string, tokens in strings.of(rest):
@@ -133,7 +133,7 @@ _SPELLINGS: WeakKeyDictionary[Tokenizer, Spellings] = WeakKeyDictionary()
 
 
 def spellings_of(tokenizer: Tokenizer) -> Spellings | None:
-    """The tokens by their bytes; None for tokenizers whose tokens do not spell texts or depend on no context.
+    """Return the tokens by their bytes; None for tokenizers whose tokens do not spell texts independently.
 
     Cost: some microseconds per token of the vocabulary, once.
     """

@@ -72,7 +72,7 @@ class Evaluator:
         self.expressions = Expressions(self.finder, self, meter, corpus.tokenizer)
 
     def evaluate(self, expr: DocExpr) -> DocSet:
-        """The segment's documents for which the expression holds."""
+        """Return the segment's documents for which the expression holds."""
         if self._meter is None:
             return self._evaluate(expr)
         with self._meter.timed(expr) as actual:

@@ -85,7 +85,7 @@ class Expressions:
         return self._sum(expr, within)
 
     def _left_out(self, expr: Occurring, documents: DocSet) -> int:
-        """The occurrences that are subtracted from all."""
+        """Return the occurrences that are subtracted from all."""
         if self._meter is None:
             return self._total(expr, documents)
         with self._meter.aside():
@@ -134,7 +134,7 @@ class Expressions:
     # ---- in documents -----------------------------------------------------------------------------------
 
     def documents(self, expr: Occurring) -> Docs:
-        """The documents with an occurrence: (k,) uint32, ascending."""
+        """Return the documents with an occurrence: (k,) uint32, ascending."""
         if isinstance(expr, OccurrencesOf):
             return self._finder.documents(expr.pattern)
         if isinstance(expr, AnyOf):
@@ -148,7 +148,7 @@ class Expressions:
         return path == choices.OCCURRENCES_FIRST
 
     def _in_documents(self, expr: InDocs, within: DocSet | None) -> DocSet:
-        """The documents of an InDocs, or, where these are more to find, just those that have occurrences."""
+        """Return the documents of an InDocs, or, if there are too many, only those that have occurrences."""
         if self._occurrences_first(expr):
             docs = self.documents(expr.what)
             if within is not None:
@@ -165,7 +165,7 @@ class Expressions:
     def occurrences(
         self, expr: Occurring, within: DocSet | None = None, windows: Windows | None = None
     ) -> Occurrences:
-        """The occurrences, those that start in the windows if any are given."""
+        """Return the occurrences, or only those that start in the windows, if given."""
         if self._meter is None:
             return self._occurrences(expr, within, windows)
         with self._meter.timed(expr) as actual:
@@ -208,7 +208,7 @@ class Expressions:
     def _around(
         self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int | None
     ) -> Occurrences:
-        """The occurrences of an expression that start near one of the seed's."""
+        """Return the occurrences of an expression that start near one of the seed's."""
         lo, hi = self._windows(seed, tokens)
         return self._inside(self.occurrences(expr, within, Windows.around(lo, hi)), tokens)
 
@@ -235,7 +235,7 @@ class Expressions:
     # ---- documents whose operands are near each other ---------------------------------------------------
 
     def nearby(self, expr: Nearby, candidates: Docs | None) -> Docs:
-        """The documents of a Nearby, of all or among candidates."""
+        """Return the documents of a Nearby, among all or among candidates."""
         within = None if candidates is None else DocSet(candidates, self._finder.n_documents)
         order = choices.order_of(expr, self._conditions).numbers
         if self._meter is not None:

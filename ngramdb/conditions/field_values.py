@@ -84,7 +84,7 @@ class FieldReader:
         self._rest: list[Any] | None = None
 
     def read(self, path: str, own: bool, docs: Docs | None) -> Values:
-        """The values of these documents (ascending; None: all), in their order.
+        """Return the values of these documents (ascending; None: all), in their order.
 
         Cost: nothing is copied except for single documents; columns of JSON are parsed, 1 µs per value.
         """

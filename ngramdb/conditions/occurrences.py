@@ -58,7 +58,7 @@ class Occurrences:
         return len(self.starts)
 
     def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Occurrences:
-        """Some of them: a mask, ascending indices or a slice."""
+        """Return some of them, selected by a mask, ascending indices or a slice."""
         cuts = None if self.cuts is None else self.cuts[chosen]
         return Occurrences(self.starts[chosen], self.stops[chosen], cuts)
 
@@ -82,7 +82,7 @@ class Windows:
 
     @classmethod
     def around(cls, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> Windows:
-        """The union of windows, which may overlap; empty ones are dropped."""
+        """Return the union of windows, which may overlap; empty ones are dropped."""
         interrupts.check()
         some = lo < hi
         if not some.all():
@@ -132,7 +132,7 @@ class Finder:
     # ---- how often --------------------------------------------------------------------------------------
 
     def range(self, gram: Gram) -> tuple[int, int]:
-        """The suffix range of an n-gram, half-open. Cost: a search, the first time."""
+        """Return the suffix range of an n-gram, half-open. Cost: a search at the first call."""
         found = self._ranges.get(gram)
         if found is None:
             found = self._ranges[gram] = self._index.find(gram.ids) if gram.known else (0, 0)
@@ -165,7 +165,7 @@ class Finder:
     # ---- in which documents -----------------------------------------------------------------------------
 
     def documents(self, pattern: Pattern) -> Docs:
-        """The documents that have an occurrence: (k,) uint32, ascending. The empty n-gram is in every one."""
+        """Return the documents with an occurrence: (k,) uint32, ascending. The empty n-gram is in all."""
         if isinstance(pattern, Gram):
             if not len(pattern):
                 return np.arange(self.n_documents, dtype=np.uint32)
@@ -219,11 +219,11 @@ class Finder:
         return each_once(self.documents_at(occurrences))
 
     def documents_at(self, occurrences: Occurrences) -> Docs:
-        """The document of each occurrence: (n,) uint32."""
+        """Return the document of each occurrence: (n,) uint32."""
         return self._index.documents_at(occurrences.starts)
 
     def documents_at_positions(self, positions: Positions) -> Docs:
-        """The document at each position: (n,) uint32."""
+        """Return the document at each position: (n,) uint32."""
         return self._index.documents_at(positions)
 
     # ---- where ------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Finder:
         return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
 
     def within(self, pattern: Pattern, documents: DocSet | None) -> Occurrences:
-        """The occurrences in a set of documents; None means all."""
+        """Return the occurrences in a set of documents; None means all."""
         if documents is not None and not documents.negated:
             return self.occurrences(pattern, self.windows_of(documents.docs))
         return self.limited(self.occurrences(pattern), documents)
@@ -267,7 +267,7 @@ class Finder:
         return found[~inside if documents.negated else inside]
 
     def windows_of(self, docs: Docs) -> Windows:
-        """The texts of documents, given ascending, with the separators after them.
+        """Return the texts of documents, given in ascending order, with the separators after them.
 
         A match that holds no token, in a document without any, is at the separator.
         """
@@ -275,7 +275,7 @@ class Finder:
         return Windows(starts, stops + np.uint32(1))
 
     def _documents_in(self, windows: Windows) -> Docs:
-        """The documents that windows reach into: (k,) uint32, ascending."""
+        """Return the documents that overlap windows: (k,) uint32, ascending."""
         first = self._index.documents_at(windows.lo).astype(np.int64)
         n = self._index.documents_at(windows.hi - np.uint32(1)) - first + 1
         ends = np.cumsum(n)
@@ -298,7 +298,7 @@ class Finder:
         return lo, hi
 
     def sentences_of(self, found: Occurrences) -> tuple[Positions, Positions]:
-        """The sentences that occurrences start in: two (n,) uint32 arrays, `lo` and `hi`, half-open."""
+        """Return the sentences in which occurrences start: `lo` and `hi`, two (n,) uint32 arrays."""
         bits = self._segment.sentences
         assert bits is not None, "plans must query corpora with known sentences"
         return sentences_at(bits, found.starts)
@@ -332,7 +332,7 @@ class Finder:
                 cuts = np.array(self._cuts(pattern, i), dtype=np.int64)
                 part = Occurrences(part.starts, part.stops, np.tile(cuts, (len(starts), 1)))
             found.append(part)
-        # Of those with the same start the shorter comes first, independent of the order of the variants.
+        # With the same start, the shorter one comes first, independent of the order of the variants.
         return merged(sorted(found, key=lambda part: int(part.stops[0] - part.starts[0]) if len(part) else 0))
 
     def _cuts(self, pattern: Variants, i: int) -> Cuts:
@@ -364,7 +364,7 @@ class Finder:
         return found
 
     def _parts(self, pattern: Gapped, within: Docs | None) -> list[Occurrences]:
-        """The occurrences of the parts, of all but the rarest only those that can belong to one of it."""
+        """Return the occurrences of the parts; except for the rarest, only those near one of its own."""
         reach = None if within is None else self.windows_of(within)
         bounds = [self.bound(part) for part in pattern.parts]
         seed = bounds.index(min(bounds))
@@ -392,7 +392,7 @@ class Finder:
         return self.occurrences(part, Windows.around(np.maximum(lo, first), np.minimum(hi, last)))
 
     def _lengths(self, part: Simple) -> tuple[int, int]:
-        """The fewest and the most tokens that an occurrence of a part can have."""
+        """Return the minimum and the maximum number of tokens of an occurrence of a part."""
         if isinstance(part, Gram):
             return len(part), len(part)
         if isinstance(part, Variants):
@@ -406,7 +406,7 @@ class Finder:
         return Occurrences(starts, stops, cuts if self.cutting else None)
 
     def _candidates(self, pattern: StoredText, within: Docs | None = None) -> Docs:
-        """The documents that can contain the string, of all or of these."""
+        """Return the documents that can contain the string, among all or among these."""
         candidates = within
         for clause in sorted(pattern.needs, key=lambda clause: sum(map(self.bound, clause))):
             if candidates is None:
@@ -421,7 +421,7 @@ class Finder:
 
 
 def merged(parts: list[Occurrences]) -> Occurrences:
-    """The occurrences of several lists in one, by ascending start."""
+    """Merge the occurrences of several lists by ascending start."""
     parts = [part for part in parts if len(part)]
     if len(parts) <= 1:
         return parts[0] if parts else Occurrences.none()
@@ -430,7 +430,7 @@ def merged(parts: list[Occurrences]) -> Occurrences:
 
 
 def _joined(parts: list[Occurrences]) -> Occurrences:
-    """Lists one after the other."""
+    """Concatenate lists of occurrences."""
     cuts = None
     if any(part.cuts is not None for part in parts):
         none = np.zeros((max(map(len, parts)), 2), dtype=np.int64)
@@ -441,7 +441,7 @@ def _joined(parts: list[Occurrences]) -> Occurrences:
 
 
 def distinct(parts: list[Occurrences]) -> Occurrences:
-    """The occurrences of several lists, those that several lists have once, by ascending start.
+    """Merge the occurrences of several lists by ascending start, without duplicates.
 
     If a list has one repeatedly (a pattern with gaps whose first part begins several times in one token),
     it is kept as often as in the list that has it most often.
@@ -484,7 +484,7 @@ def limited(docs: Docs, counts: NDArray[np.int64], within: DocSet | None) -> tup
 
 
 def summed(docs: list[Docs], counts: list[NDArray[np.int64]]) -> tuple[Docs, NDArray[np.int64]]:
-    """Counts of the same document added."""
+    """Add up the counts of equal documents."""
     if not docs:
         return NO_POSITIONS, np.empty(0, dtype=np.int64)
     every = np.concatenate(docs)

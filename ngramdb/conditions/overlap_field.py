@@ -126,7 +126,7 @@ def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
 
 
 def spans_of(marks: Marks, ids: Ids, n: int, document_with: Callable[[Ids], int]) -> list[Span]:
-    """The maximal runs of marked places of one document.
+    """Return the maximal runs of marked places of one document.
 
     `document_with` returns the id of the other corpus's first document with an n-gram.
     """
@@ -233,7 +233,7 @@ def _cut(starts: Ids, sizes: Ids, most: int) -> tuple[Ids, Ids]:
 
 
 def _numbers_in(starts: Ids, sizes: Ids) -> Ids:
-    """The numbers of ranges, one range after the other."""
+    """Return the numbers of ranges, one range after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
@@ -442,7 +442,7 @@ class Overlap:
 
 
 def token_chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int64]]]:
-    """The documents in pieces of about CHUNK_TOKENS, with their lengths."""
+    """Yield the documents in pieces of about CHUNK_TOKENS, with their lengths."""
     starts, stops = segment.index.document_bounds(docs)
     lengths = stops.astype(np.int64) - starts.astype(np.int64)
     for first, last in _pieces(lengths):
@@ -504,7 +504,7 @@ def _packed(windows: Ids) -> tuple[Ids, Offsets]:
 
 
 def first_document(other: Corpus, ids: Ids) -> int:
-    """The first document of a corpus, in its order, that has the n-gram and was not removed; -1 for none."""
+    """Return the first document of a corpus, in its order, that has the n-gram and remains; -1 if none."""
     interrupts.check()
     for i, segment in enumerate(other.segments):
         docs = np.setdiff1d(segment.index.docs_containing(ids), other.removed(i), assume_unique=True)

@@ -137,7 +137,7 @@ _STRING_FUNCTIONS = {"=": "equal", "<": "less", "<=": "less_equal", ">": "greate
 
 
 def _on_strings(values: Strings, function: Callable[[Any, Any], Any]) -> Mask:
-    """A function of strings, computed once for each entry of a dictionary; false where missing."""
+    """Apply a function of strings, computed once per entry of a dictionary; False for missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -233,7 +233,7 @@ def _objects_resembling(predicate: Resembles, values: Objects) -> tuple[Mask, Ma
 
 
 def compare_numbers(values: NDArray[Any], operator: str, literal: int | float) -> Mask:
-    """A comparison of int64 or float64 values with a number, exact where numbers of both kinds meet.
+    """Compare int64 or float64 values with a number, exactly if their kinds differ.
 
     NumPy would make both floats, for which 2**53 and 2**53 + 1 are the same.
     """

@@ -207,7 +207,7 @@ class TextMatches:
         self._found: dict[tuple[StoredText | StoredWords, bytes], Places] = {}
 
     def find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
-        """The matches in these documents (ascending).
+        """Return the matches in these documents (ascending).
 
         A match that holds no token is at the token after it, or at the document's last one.
 
@@ -240,7 +240,7 @@ class TextMatches:
         return total
 
     def candidates(self, pattern: StoredWords) -> Docs:
-        """The documents that can contain words. Cost: the first time that of reading all texts."""
+        """Return the documents that can contain words. Cost: reading all texts at the first call."""
         found = self._tokenizer.documents_with_words(self._segment, pattern.needs)
         return np.arange(self._segment.n_documents, dtype=np.uint32) if found is None else found
 
@@ -311,7 +311,7 @@ class TextMatches:
     def _tokens(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens that the characters [start, stop) of documents touch, at least one each.
+        """Return the tokens that overlap characters [start, stop) of documents, at least one each.
 
         Returns their range [first, last), and how many characters of the first and of the last one are left
         out: (n, 2).

@@ -53,7 +53,7 @@ class TokenMatches:
         return int((hi - lo).sum())
 
     def find(self, pattern: TokenPattern, ranges: Ranges | None) -> tuple[Positions, Positions]:
-        """The matches that start in the ranges, everywhere for None: starts, ascending, and stops."""
+        """Return the matches that start in the ranges, or anywhere for None: starts, ascending, and stops."""
         candidates = self._candidates(pattern, ranges)
         if pattern.length is not None and not self._tries_all(pattern, ranges):
             (places,) = candidates
@@ -68,7 +68,7 @@ class TokenMatches:
         return np.concatenate(starts), np.concatenate(stops)
 
     def words(self, pattern: TokenPattern, ranges: Ranges | None) -> tuple[Positions, Positions, IntArray]:
-        """The words of the text that a pattern `by_word` stands for, and that begin in the ranges.
+        """Return the words of the text that match a pattern `by_word` and begin in the ranges.
 
         Returns starts, ascending, stops, and how many bytes of the first and of the last token are not
         theirs: (n, 2).

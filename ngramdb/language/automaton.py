@@ -77,7 +77,7 @@ class State:
         return True
 
     def idle(self) -> State:
-        """A copy that builds nothing."""
+        """Return a copy that builds nothing."""
         copied = object.__new__(State)
         copied._tables, copied._end, copied._builder = self._tables, self._end, None
         copied._states, copied._values = self._states.copy(), self._values.copy()
@@ -205,7 +205,7 @@ def make_tables(grammar: str, starts: Sequence[str]) -> Tables:
 
 
 def _rule(rule: Any) -> Rule:
-    """The rule as plain values; terminals whose names begin with `_` are parts as others are."""
+    """Return the rule as plain values; terminals whose names begin with `_` are parts like others."""
     expansion = tuple(str(symbol.name) for symbol in rule.expansion)
     inlined = tuple(
         i for i, symbol in enumerate(rule.expansion) if not symbol.is_term and symbol.name.startswith("_")

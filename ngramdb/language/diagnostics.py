@@ -49,7 +49,7 @@ _BROKEN = {
 
 
 def from_fault(fault: Fault, text: str) -> ParseError:
-    """The error for a mistake whose place and message are known."""
+    """Return the error for a mistake with a known place and message."""
     return ParseError(fault.message, text=text, start=fault.start, stop=fault.stop)
 
 
@@ -79,7 +79,7 @@ def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
 
 
 def foreign_letters(text: str, start: int, stop: int) -> ParseError:
-    """The error for a bare word with letters outside a to z."""
+    """Return the error for a bare word with letters outside a to z."""
     word = quote(text[start:stop])
     message = f'{word} is not a plain name; if it is an n-gram, write "{word}", if it is a name, `{word}`'
     return ParseError(message, text=text, start=start, stop=stop)
@@ -102,7 +102,7 @@ def unexpected(situation: Situation) -> ParseError:
 
 
 def join(words: Sequence[str]) -> str:
-    """`a, b or c`."""
+    """Join names as `a, b or c`."""
     if len(words) < 2:
         return words[0] if words else "nothing more"
     return f"{', '.join(words[:-1])} or {words[-1]}"
@@ -115,7 +115,7 @@ _MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','"}
 
 
 def _describe(situation: Situation) -> list[str]:
-    """The expected terminals as a person would name them.
+    """Return readable names of the expected terminals.
 
     Rarely needed ones (`.`, a gap, `+`, MATCH TEXT …) are left out if there are others.
     """

@@ -166,7 +166,7 @@ def expected(text: str, cursor: int) -> Expected:
 
 
 def _last_statement(pieces: Iterable[_Piece], text: str) -> list[_Piece]:
-    """The pieces after the last semicolon, blanks left out."""
+    """Return the pieces after the last semicolon, without white space."""
     last: list[_Piece] = []
     for piece in pieces:
         if text[piece[1]] == ";":
@@ -177,7 +177,7 @@ def _last_statement(pieces: Iterable[_Piece], text: str) -> list[_Piece]:
 
 
 def _statement_at(text: str, start: int) -> list[_Piece]:
-    """The pieces of the statement that starts at `start`, all of it, blanks left out."""
+    """Return all pieces of the statement that starts at `start`, without white space."""
     pieces = []
     for kind, first, stop in scanner.scan(text[start:]):
         if text[start + first] == ";":
@@ -222,7 +222,7 @@ def _phrases(state: State, terminals: Sequence[str], partial: str) -> tuple[str,
 
 
 def _read(raw: str, quote: str) -> str:
-    """The inside of an open literal as it reads so far; an escape that is not whole is left out."""
+    """Return the content of an open literal so far, without an incomplete escape."""
     if quote in ("'", "`") and quote:
         return raw.replace(quote * 2, quote)
     if quote != '"' or "\\" not in raw:
@@ -255,7 +255,7 @@ def _after_last_blank(raw: str) -> int:
 
 
 def _corpora(text: str, pieces: Sequence[_Piece]) -> tuple[str, ...]:
-    """The names after FROM, as far as they are names."""
+    """Return the names after FROM, up to the first piece that is not a name."""
     words = [(kind, text[start:stop]) for kind, start, stop in pieces]
     froms = [i for i, (kind, raw) in enumerate(words) if kind == scanner.WORD and raw.upper() == "FROM"]
     names: list[str] = []
@@ -297,7 +297,7 @@ def _whose(lexemes: Sequence[Lexeme], kinds: Sequence[str]) -> tuple[tuple[str, 
 
 
 def _last_name(lexemes: Sequence[Lexeme], terminal: str) -> tuple[str, ...]:
-    """The last name of a kind, with the keys that follow it."""
+    """Return the last name of a kind, with the keys that follow it."""
     keys: tuple[str, ...] = ()
     for lexeme in lexemes:
         if lexeme.type == terminal and isinstance(lexeme.node, ast.Name):

@@ -366,7 +366,7 @@ def _delete(situation: Situation) -> str | None:
 
 
 def _statement_heads() -> list[str]:
-    """The keywords that a statement may begin with."""
+    """Return the keywords that a statement may begin with."""
     return syntax.acceptable(syntax.after("script", ()))
 
 

@@ -40,7 +40,7 @@ class Fault(Exception):
 
 
 def read_text(raw: str, start: int) -> str:
-    r"""The string of an n-gram literal: `"a\n"` is `a` and a line feed. Escapes are those of JSON.
+    r"""Return the string of an n-gram literal: `"a\n"` is `a` and a line feed. Escapes are those of JSON.
 
     Line breaks and other control characters are allowed unescaped.
     """
@@ -79,12 +79,12 @@ def _lone_surrogate(start: int, stop: int) -> Fault:
 
 
 def read_string(raw: str) -> str:
-    """The string of a value in single quotes: `'it''s'` is `it's`."""
+    """Return the string of a value in single quotes: `'it''s'` is `it's`."""
     return raw[1:-1].replace("''", "'")
 
 
 def read_name(raw: str, start: int) -> str:
-    """The name in backquotes, which may hold anything but nothing; a backquote itself is doubled."""
+    """Return the name in backquotes; it must not be empty, and a backquote itself is doubled."""
     name = raw[1:-1].replace("``", "`")
     if not name:
         raise Fault("a name in backquotes cannot be empty", start, start + len(raw))
@@ -92,7 +92,7 @@ def read_name(raw: str, start: int) -> str:
 
 
 def read_number(raw: str, start: int) -> int | float:
-    """An int for digits alone, otherwise a float."""
+    """Return an int for digits alone, otherwise a float."""
     digits = raw.lstrip("-")
     if digits.isdigit():
         # The leading zeros go first: Python counts them, too, when it refuses very long runs of digits.
@@ -111,7 +111,7 @@ def _too_large(raw: str, start: int) -> Fault:
 
 
 def read_token_ids(raw: str, start: int) -> tuple[int, ...]:
-    """The ids in brackets: `[5613, 4086]`; `[]` is the empty n-gram.
+    """Return the ids in brackets: `[5613, 4086]`; `[]` is the empty n-gram.
 
     Cost: linear; about 0.1 µs an id.
     """
@@ -129,7 +129,7 @@ def read_token_ids(raw: str, start: int) -> tuple[int, ...]:
 
 
 def read_gap(raw: str, start: int) -> tuple[int, int]:
-    """The bounds of a gap: `[1..3]` is 1 and 3."""
+    """Return the bounds of a gap: `[1..3]` is 1 and 3."""
     low, _, high = (part.strip() for part in raw[1:-1].partition(".."))
     stop = start + len(raw)
     if not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in (low, high)):
@@ -144,7 +144,7 @@ def read_gap(raw: str, start: int) -> tuple[int, int]:
 
 
 def read_repetition(raw: str, start: int) -> tuple[int, int | None]:
-    """The bounds of a repetition: `{1,3}` is 1 and 3, `{2}` is 2 and 2, `{2,}` is 2 and no upper bound."""
+    """Return the bounds of a repetition: `{1,3}` is 1 and 3, `{2}` is 2 and 2, `{2,}` is 2 and unbounded."""
     low, comma, high = (part.strip() for part in raw[1:-1].partition(","))
     stop = start + len(raw)
     bounds = [low, high] if high else [low]
@@ -178,7 +178,7 @@ _CLASSES = {
 
 
 def read_expression(raw: str, start: int) -> str:
-    """The regular expression between slashes, checked by Python's `re`, so that a mistake shows its place."""
+    """Return the regular expression between slashes, checked by Python's `re` to locate mistakes."""
     expression = raw[1:-1]
     foreign = _FOREIGN_CLASS.search(expression)
     if foreign is not None:
@@ -199,7 +199,7 @@ def read_expression(raw: str, start: int) -> str:
 
 
 def read_range(raw: str, start: int) -> tuple[int, int]:
-    """The bounds of a range: `2..5` is 2 and 5."""
+    """Return the bounds of a range: `2..5` is 2 and 5."""
     low, _, high = raw.partition("..")
     stop = start + len(raw)
     if max(len(low), len(high)) > _MAX_DIGITS:
@@ -211,7 +211,7 @@ def read_range(raw: str, start: int) -> tuple[int, int]:
 
 
 def _read_items(body: str, start: int) -> tuple[int, ...]:
-    """The same, item by item, for the sake of the place of a mistake."""
+    """Do the same item by item, to find the place of a mistake."""
     ids = []
     for item in body.split(","):
         stripped = item.strip()

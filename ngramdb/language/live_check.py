@@ -9,7 +9,7 @@ from ngramdb.language.parser import Walk
 
 
 def first_mistake(text: str) -> tuple[int, int] | None:
-    """The half-open range of the first piece that no typing on at the text's end can make right, or None.
+    """Return the half-open range of the first piece that no continuation of the text can correct, or None.
 
     The last piece may still change: a word that a keyword begins with, an open literal.
 

@@ -98,11 +98,11 @@ class Situation:
         return not set(terminals).isdisjoint(self.expected)
 
     def spell(self, keyword: str) -> str:
-        """An expected keyword with the ones that must follow it."""
+        """Return an expected keyword with the ones that must follow it."""
         return keyword if self.statement_may_start else syntax.phrase(self.state, keyword)
 
     def written(self, lexeme: Lexeme) -> str:
-        """A lexeme as it is written."""
+        """Return a lexeme as written."""
         return self.text[lexeme.start : lexeme.stop]
 
     def one_back(self) -> Situation:
@@ -164,7 +164,7 @@ def _scope(head: Sequence[str]) -> Sequence[str]:
 
 
 def _types_since_semicolon(lexemes: Sequence[Lexeme]) -> list[str]:
-    """The terminals of the statement that the last lexeme belongs to."""
+    """Return the terminals of the statement that the last lexeme belongs to."""
     types: list[str] = []
     for lexeme in reversed(lexemes):
         if lexeme.type == "SEMICOLON":
@@ -174,6 +174,6 @@ def _types_since_semicolon(lexemes: Sequence[Lexeme]) -> list[str]:
 
 
 def quote(raw: str) -> str:
-    """A piece of a statement as a message shows it: one line, no control characters, not too long."""
+    """Return a piece of a statement for messages: on one line, without control characters, shortened."""
     line = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in " ".join(raw[:1000].split()))
     return line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + "…"

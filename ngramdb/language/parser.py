@@ -58,7 +58,7 @@ _COMPARED = re.compile(
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
-    """The statements of `text`, in order; `()` when there is nothing but blanks, comments and semicolons.
+    """Parse the statements of `text`, in order; `()` for a text of white space, comments and semicolons.
 
     `?` parameters are numbered from 0 through the whole text.
 
@@ -73,7 +73,7 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
 
 
 def parse_statement(text: str) -> ast.Statement:
-    """The one statement of `text`.
+    """Parse the only statement of `text`.
 
     Raises ParseError as `parse` does, and if the text has no statement or more than one.
     """
@@ -116,7 +116,7 @@ def parse_group_keys(text: str) -> tuple[ast.GroupKey, ...]:
 
 
 def _unplaced(node: Any) -> Any:
-    """The same tree without places in a text."""
+    """Return the same tree without places in a text."""
     parts = {part.name: getattr(node, part.name) for part in fields(node) if part.name != "span"}
     inner = {name: _unplaced(part) for name, part in parts.items() if isinstance(part, ast.Node)}
     return replace(node, span=None, **inner)
@@ -160,7 +160,7 @@ class Walk:
         return self._lexemes
 
     def take(self, kind: str, start: int, stop: int) -> Lexeme:
-        """The lexeme that the piece is, after the automaton has accepted it.
+        """Return the lexeme that the piece is, after the automaton has accepted it.
 
         Raises ParseError if the piece is malformed or not allowed here; the walk is over then.
         """
@@ -273,7 +273,7 @@ class Walk:
         return not (word in _COULD_BE_FIELDS and _COMPARED(self._text, stop))
 
     def _one_of(self, terminals: Sequence[str]) -> str:
-        """The one of the terminals that may come next; the first when none may."""
+        """Return the one of the terminals that may come next, or the first one if none may."""
         row = self._state.choices()
         return next((terminal for terminal in terminals if terminal in row), terminals[0])
 

@@ -86,12 +86,12 @@ def span_of(children: Sequence[Any]) -> ast.Span:
 
 
 def clause_of(label: str, value: Any, children: Sequence[Any]) -> Clause:
-    """A clause with its place, from the parts of its rule."""
+    """Create a clause with its place from the parts of its rule."""
     return Clause(label, value, start_of(children[0]), stop_of(children[-1]))
 
 
 def clauses_of(children: Sequence[Any]) -> dict[str, Any]:
-    """The values of the clauses among `children` by label; Fault at the second of two of the same kind."""
+    """Collect the values of the clauses among `children` by label; Fault at a second one of the same kind."""
     values: dict[str, Any] = {}
     for child in children:
         if not isinstance(child, Clause):
@@ -103,14 +103,14 @@ def clauses_of(children: Sequence[Any]) -> dict[str, Any]:
 
 
 def statement_of(kind: type[Made], children: Sequence[Any], /, **parts: Any) -> Made:
-    """A statement, or a clause with clauses: a clause is the field of its name, or the one in `_FIELDS`."""
+    """Build a statement or a clause with clauses: each is the field of its name, or the one in `_FIELDS`."""
     for label, value in clauses_of(children).items():
         parts[_FIELDS.get(label) or label.lower().replace(" ", "_")] = value
     return kind(**parts, span=span_of(children))
 
 
 def valued_clause(label: str) -> Callable[[Any, list[Any]], Clause]:
-    """The rule of a clause that is a keyword and a value."""
+    """Return the rule of a clause of a keyword and a value."""
     return lambda _, children: clause_of(label, children[1].node, children)
 
 
@@ -125,23 +125,23 @@ def has_terminal(children: Sequence[Any], terminal: str) -> bool:
 
 
 def node_of(value: Any) -> Any:
-    """The node that a lexeme carries; other values are nodes already."""
+    """Return the node of a lexeme; other values are already nodes."""
     return value.node if isinstance(value, Lexeme) else value
 
 
 def fields_of(children: Sequence[Any]) -> tuple[ast.Field, ...]:
-    """The fields among the parts."""
+    """Return the fields among the parts."""
     return tuple(child for child in children if isinstance(child, ast.Field))
 
 
 def operator_of(lexeme: Lexeme) -> str:
-    """The operator of a comparison, in one spelling."""
+    """Return the operator of a comparison, in one spelling."""
     spelled = cast("ast.Value", lexeme.node).value if lexeme.node else "="
     return "!=" if spelled == "<>" else str(spelled)
 
 
 def leaf(condition: Any, negated: bool = False) -> Nested:
-    """A condition without operators inside; NOT of it when `negated`."""
+    """Build a condition without operators inside, or its NOT if `negated`."""
     span = condition.span
     if negated:
         return Nested(ast.Not(condition, span=span), 1, span.start, span.stop)
@@ -166,7 +166,7 @@ def operands_of(children: Sequence[Nested | Lexeme], kind: type[ast.And] | type[
 
 
 def limited(nested: Nested) -> Nested:
-    """The same condition; Fault where operators are nested too deeply."""
+    """Return the same condition; Fault if operators are nested too deeply."""
     if nested.depth > MAX_DEPTH:
         message = f"the condition is nested too deeply: at most {MAX_DEPTH} operators inside one another"
         raise Fault(message, nested.start, nested.stop)
@@ -185,14 +185,14 @@ def compound(kind: Callable[..., Made], children: Sequence[Any], *values: Any, *
 
 
 def name_of(children: Sequence[Any]) -> ast.Name:
-    """The first name among `children`, which hold one."""
+    """Return the first name among `children`, which contain one."""
     return next(
         child.node for child in children if isinstance(child, Lexeme) and isinstance(child.node, ast.Name)
     )
 
 
 def lowered(name: ast.Name) -> ast.Name:
-    """The same name in small letters."""
+    """Return the same name in lower case."""
     return ast.Name(name.value.lower(), span=name.span)
 
 

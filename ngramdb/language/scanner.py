@@ -90,7 +90,7 @@ _PIECE = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES),
 
 
 def scan(text: str) -> Iterator[tuple[str, int, int]]:
-    """The pieces of `text` in order, as (kind, start, stop); together they cover it exactly.
+    """Yield the pieces of `text` in order, as (kind, start, stop); together they cover it exactly.
 
     Cost: linear in the text; pieces are made one at a time.
     """
@@ -116,7 +116,7 @@ class Piece(NamedTuple):
 
 
 def split(text: str) -> list[Piece]:
-    r"""The statements of `text` in order, empty ones left out; only the last one can be incomplete.
+    r"""Return the non-empty statements of `text` in order; only the last one can be incomplete.
 
     A text that ends inside a comment has an incomplete piece there.
 

@@ -53,7 +53,7 @@ class TableFiles:
     is_reversed: bool = False
 
     def index(self) -> TableIndex:
-        """The kernel's view of them. Raises CorruptionError when they contradict each other."""
+        """Return the kernel's view of them. Raises CorruptionError if they contradict each other."""
         try:
             return TableIndex(
                 self.text,
@@ -69,12 +69,12 @@ class TableFiles:
             raise self.corruption(str(error).removeprefix(f"{self.path}: ")) from error
 
     def corruption(self, what: str) -> CorruptionError:
-        """The files are not what they should be."""
+        """Return the error for invalid files."""
         return contradiction(self.path, what)
 
 
 def contradiction(path: str, what: str) -> CorruptionError:
-    """A file is not what it should be."""
+    """Return the error for an invalid file."""
     return CorruptionError(f"{path}: {what}; build the index again, or copy its files again", path=path)
 
 
@@ -185,7 +185,7 @@ class AttachedSegment(Segment):
         self._release()
 
     def largest_id(self) -> int:
-        """The largest token id, or -1 without tokens. Cost: a pass over the text."""
+        """Return the largest token id, or -1 without tokens. Cost: a pass over the text."""
         text, separator = self._files.text, self._files.separator
         largest = -1
         for start in range(0, len(text), 1 << 22):

@@ -109,7 +109,7 @@ class Segment(ABC):
         return None
 
     def form(self, i: int) -> bytes | None:
-        """The form of document i's line of JSON (`ngramdb.ingest.readers.lines`), None where unknown."""
+        """Return the form of document i's JSON line (`ngramdb.ingest.readers.lines`), or None if unknown."""
         return None
 
     def verify_metadata(self) -> None:
@@ -117,7 +117,7 @@ class Segment(ABC):
         self.metadata.check()
 
     def text(self, i: int, tokenizer: Decoder) -> bytes | None:
-        """The text of document i, byte for byte as it was loaded; None for documents loaded as token ids.
+        """Return the text of document i, byte for byte as loaded; None for documents loaded as token ids.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Segment(ABC):
         return ids
 
     def document_length(self, i: int) -> int:
-        """Number of tokens of document i."""
+        """Return the number of tokens of document i."""
         return int(self.index.document_length(i))
 
     def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
@@ -166,7 +166,7 @@ class Segment(ABC):
         return np.concatenate([np.empty(0, dtype=np.uint32), *documents]), offsets
 
     def largest_id(self) -> int:
-        """The largest token id, or -1 without tokens."""
+        """Return the largest token id, or -1 without tokens."""
         documents = (self.document(i) for i in range(self.n_documents))
         return max((int(ids.max()) for ids in documents if len(ids)), default=-1)
 
@@ -186,7 +186,7 @@ class Segment(ABC):
         return None
 
     def sentence_flags(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """The bits of documents (ascending) one after the other, where any are known."""
+        """Return the concatenated bits of documents (ascending), as far as any are known."""
         raise NotImplementedError
 
     # ---- ids of documents
@@ -197,11 +197,11 @@ class Segment(ABC):
         return None
 
     def doc_id(self, i: int) -> int:
-        """The id of document i."""
+        """Return the id of document i."""
         return self.first_doc_id + i if self.ids is None else int(self.ids[i])
 
     def doc_ids(self, numbers: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """The ids of documents by their numbers, by default of all in order: (n,) int64."""
+        """Return the ids of documents by their numbers, by default of all in order: (n,) int64."""
         if numbers is None:
             numbers = np.arange(self.n_documents)
         if self.ids is None:
@@ -209,7 +209,7 @@ class Segment(ABC):
         return self.ids[numbers]
 
     def local_of(self, doc_id: int) -> int | None:
-        """The number of the document with this id, None if it is not in the segment."""
+        """Return the number of the document with this id, None if it is not in the segment."""
         if self.ids is None:
             i = doc_id - self.first_doc_id
             return i if 0 <= i < self.n_documents else None
@@ -217,7 +217,7 @@ class Segment(ABC):
         return i if i < len(self.ids) and self.ids[i] == doc_id else None
 
     def locals_of(self, doc_ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The numbers of those documents that are in the segment: (k,) uint32, ascending.
+        """Return the numbers of those documents that are in the segment: (k,) uint32, ascending.
 
         Parameters
         ----------

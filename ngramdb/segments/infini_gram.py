@@ -37,7 +37,7 @@ def shards_of(
     open_file: OpenFile,
     identity_of: Callable[..., str],
 ) -> list[TableFiles]:
-    """The shards of the index in a folder, by their numbers or names.
+    """Return the shards of the index in a folder, by their numbers or names.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def shards_of(
 
 
 def _check_version(folder: str, suffix: str, version: int | None) -> None:
-    """Raises InvalidArgument where files are not named as in that version.
+    """Raise InvalidArgument if files are not named as in that version.
 
     Documents of version 6 may be stored in reverse, too: then give 5.
     """
@@ -203,7 +203,7 @@ def files_of(
     open_file: Callable[[str], memoryview],
     identity_of: Callable[..., str],
 ) -> list[TableFiles]:
-    """The index of a file of tokens, as one shard.
+    """Return the index of a file of tokens, as one shard.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class MergedArrays:
     def _writing_tokens(
         self, writer: ContainerWriter, place: int, stop: Interrupt | None
     ) -> Iterator[Callable[[], None]]:
-        """Gives what ends the section of tokens, which one of several threads writes meanwhile, or writes it.
+        """Yield the function that completes the section of tokens; one of several threads may write it.
 
         place : the offset of the section
         """
@@ -166,7 +166,7 @@ class MergedArrays:
                 section.write(symbols)
 
     def _held(self, stop: Interrupt | None) -> tuple[Sequence[Symbols | None], bool]:
-        """The symbols of each part in memory, and whether that is in large pages.
+        """Return the symbols of each part in memory, and whether that is in large pages.
 
         None for each that is not copied. Memory that other threads take meanwhile also reduces the pages'
         number, which affects speed only.
@@ -188,7 +188,7 @@ class MergedArrays:
         return held, before is None or after is None or 2 * (after - before) >= n_bytes
 
     def _smallest_absent(self, last: int) -> int | None:
-        """The smallest id in 0..last that no document has."""
+        """Return the smallest id in 0..last that no document has."""
         # Either one of these n ids is absent, or every possible id is present.
         n = min(last + 1, self._n_tokens() + 1)
         present = np.zeros(n, dtype=np.bool_)
@@ -268,7 +268,7 @@ class _NativePart:
         )
 
     def symbols(self, dtype: np.dtype[Any], gap: int) -> Iterator[Symbols]:
-        """The symbols of its documents in pieces, as the merged segment writes them."""
+        """Yield the symbols of its documents in pieces, as the merged segment writes them."""
         as_it_is, starts = self._is_written_as(dtype, gap), self._segment.starts
         for numbers in self._chunks(None):
             for first, last in runs(numbers):
@@ -276,7 +276,7 @@ class _NativePart:
                 yield symbols if as_it_is else recoded(symbols, self._segment.gap, dtype, gap)
 
     def ids(self) -> Iterator[NDArray[np.uint32]]:
-        """The token ids of its documents, in pieces."""
+        """Yield the token ids of its documents, in pieces."""
         for numbers in self._chunks(None):
             yield self._segment.token_ids(numbers)[0]
 

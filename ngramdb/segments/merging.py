@@ -142,7 +142,7 @@ def _reordered(
 
 
 def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
-    """The stream, document starts and gap, as `SymbolBuilder.finish` gives them."""
+    """Return the stream, document starts and gap, like `SymbolBuilder.finish`."""
     carried = _carried_symbols(parts)
     if carried is not None:
         return carried
@@ -180,7 +180,7 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
 
 
 def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
-    """The suffix array of the documents of one segment, and the width of its LCPs.
+    """Return the suffix array of the documents of one segment, and the width of its LCPs.
 
     None if there are several, or if sorting costs less than filtering.
     """
@@ -206,7 +206,7 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
 def _values(
     parts: Sequence[Part], of: Callable[[Segment], Callable[[int], bytes | None]]
 ) -> Iterator[list[bytes | None]]:
-    """A column of bytes of all documents, in lists; `of` a segment gives that of a document."""
+    """Yield a column of bytes of all documents, in lists; `of` returns that of a document of a segment."""
     for part in parts:
         value_of = of(part.segment)
         for numbers in chunks(part):

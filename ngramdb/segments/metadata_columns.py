@@ -76,7 +76,7 @@ class Chunk:
 
     @classmethod
     def of_array(cls, array: Any, type_name: str) -> Chunk:
-        """A chunk of an array of the type's own storage, which is kept."""
+        """Return a chunk of an array of the type's own storage, which is kept."""
         made = cls([], type_name)
         made.array = array
         return made
@@ -416,7 +416,7 @@ def _checked_integer(path: str, value: int) -> int:
 
 
 def scalar_types(value: Any) -> set[str]:
-    """The type of a value, or those of a list's elements; none of an object, null, or a list in a list."""
+    """Return the type of a value, or those of a list's elements; none for objects, null and nested lists."""
     values = value if type(value) is list else [value]
     return {_SCALARS[kind] for kind in set(map(type, values)) if kind in _SCALARS}
 

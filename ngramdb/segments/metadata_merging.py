@@ -74,7 +74,7 @@ def _lacks_items(parts: Sequence[Part], path: str) -> bool:
 
 
 def _batches(part: Part, types: dict[str, str]) -> Iterator[Any]:
-    """The metadata of a part's documents as record batches of all these fields."""
+    """Yield the metadata of a part's documents as record batches of all these fields."""
     arrow = pyarrow()
     reader = part.segment.metadata
     fields = [arrow.field(p, storage_type(arrow, t), metadata={TYPE_KEY: t}) for p, t in types.items()]

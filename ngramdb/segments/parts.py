@@ -56,7 +56,7 @@ def chunks(part: Part, most: int = CHUNK_SYMBOLS) -> Iterator[Numbers]:
 
 
 def runs(numbers: Numbers) -> Iterator[tuple[int, int]]:
-    """The first and the last document of each run of neighbours among numbers that ascend."""
+    """Yield the first and the last document of each run of neighbours among ascending numbers."""
     if not len(numbers):
         return
     breaks = np.flatnonzero(np.diff(numbers) != 1) + 1

@@ -105,7 +105,7 @@ class NativeSegment(Segment):
         return TextReader(self._container, self.n_documents, self.path, FORM)
 
     def form(self, i: int) -> bytes | None:
-        """The form of document i's line of JSON (`ngramdb.ingest.readers.lines`), None where unknown."""
+        """Return the form of document i's JSON line (`ngramdb.ingest.readers.lines`), or None if unknown."""
         return self._forms.text(i)
 
     @property
@@ -241,7 +241,7 @@ class NativeSegment(Segment):
         return ids, offsets
 
     def largest_id(self) -> int:
-        """The largest token id, or -1 without tokens. Cost: a pass over the symbols."""
+        """Return the largest token id, or -1 without tokens. Cost: a pass over the symbols."""
         largest = int(self._container.array("tokens").max()) if self.n_tokens else 0
         return largest - (largest <= self.gap)
 

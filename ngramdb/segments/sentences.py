@@ -30,7 +30,7 @@ Marker = Callable[[Segment, Numbers], Flags | None]
 
 
 def with_separators(flags: Flags, offsets: NDArray[np.int64]) -> Flags:
-    """The flags of documents' tokens with that of the separator after each: (m + n,) bool."""
+    """Return the flags of documents' tokens with that of the separator after each: (m + n,) bool."""
     n = len(offsets) - 1
     whole = np.ones(len(flags) + n, dtype=np.bool_)
     separators = offsets[1:] + np.arange(n)
@@ -102,7 +102,7 @@ class SentenceStream:
         builder.write(writer)
 
     def _flags(self, segment: Segment, numbers: Numbers) -> Iterator[Flags]:
-        """The flags of the symbols of documents, in pieces."""
+        """Yield the flags of the symbols of documents, in pieces."""
         if segment.has_sentences and (self._marker is None or segment.sentences is not None):
             yield segment.sentence_flags(numbers)
             return
@@ -117,7 +117,7 @@ class SentenceStream:
 
 
 def flags_of(bits: Bits, ranges: Sequence[tuple[int, int]]) -> Flags:
-    """The flags of ranges of symbols, one after the other."""
+    """Return the flags of ranges of symbols, one after the other."""
     found = [np.empty(0, dtype=np.bool_)]
     for start, stop in ranges:
         piece = np.unpackbits(bits[start // 8 : (stop + 7) // 8], bitorder="little").view(np.bool_)

@@ -42,7 +42,7 @@ def packed(documents: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def plain_index(documents: Sequence[Ids], first: int = 0) -> PlainIndex:
-    """The documents as a segment of the plainest kind; `first` is the position of the first token."""
+    """Return the documents as the simplest segment; `first` is the position of the first token."""
     return PlainIndex(*packed(documents), first)
 
 
@@ -219,7 +219,7 @@ def _ngram_lists(index: SegmentIndex) -> Answers:
 
 
 def _models(index: SegmentIndex) -> Answers:
-    """Counts of counts, and models of every kind; sentences are documents, or end in the first token."""
+    """Yield counts of counts, and all kinds of models; sentences are documents, or end in the first token."""
     if not index.n_tokens:
         return
     first = int(

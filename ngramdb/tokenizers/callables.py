@@ -179,7 +179,7 @@ class CalledTokenizer(Tokenizer):
         return CalledTokenizer, (self._definition,)
 
     def function(self) -> CallableTokenizer:
-        """The function registered under the name. Raises InvalidArgument if it is missing or differs."""
+        """Return the function registered under the name. Raises InvalidArgument if missing or different."""
         kept, found = self._kept, _registered.get(self._kept.name)
         if found is not None and found is self._verified:
             return found

@@ -40,7 +40,7 @@ TOTAL_COLUMNS = ("model", *COLUMNS[1:], "mean_effective_n", "median_effective_n"
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("agreement", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument
@@ -127,7 +127,7 @@ def _counts_of(found: Any, n: int) -> tuple[object, ...]:
 
 
 def rows(found: Any) -> list[tuple[object, ...]]:
-    """A row of `COLUMNS` for each effective n that some token has."""
+    """Return a row of `COLUMNS` per effective n."""
     arrays = (found.n_tokens, found.n_agreeing, found.n_sparse, found.n_sparse_agreeing)
     table = zip(*(array.tolist() for array in arrays), strict=True)
     return [

@@ -12,13 +12,13 @@ from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
 
 DESCRIPTION = """\
-Count a corpus's n-grams by how often they occur, for the discounts of Kneser-Ney models, and keep the
-result. One commit. Without it they are counted anew in every session that needs them.
+Count a corpus's n-grams by their frequencies, for the discounts of Kneser-Ney models, and store the
+result in one commit. Without it, every session that needs these counts computes them again.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("analyze", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
@@ -26,10 +26,12 @@ def make_parser() -> argparse.ArgumentParser:
         "--order",
         type=int,
         metavar="N",
-        help="the greatest length of n-grams that is counted; 10, or 50 where tokens are characters or bytes",
+        help="the maximum length of n-grams to count; 10, or 50 if tokens are characters or bytes",
     )
     parser.add_argument(
-        "--format", choices=MODES, help="how the discounts look; table at a terminal, tsv elsewhere"
+        "--format",
+        choices=MODES,
+        help="the output format of the discounts; table at a terminal, tsv elsewhere",
     )
     add_lock_timeout(parser)
     add_common_flags(parser)

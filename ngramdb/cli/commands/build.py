@@ -26,7 +26,7 @@ killed and run again, or run twice.
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("build", DESCRIPTION, ABOUT_PATHS)
     parser.add_argument("out", metavar="OUT", help="the folder of the parts, made when it is missing")
     parser.add_argument(

@@ -11,15 +11,15 @@ from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes, 
 from ngramdb.cli.shell.progress_wait import Waiting
 
 DESCRIPTION = """\
-Check that all parts of a build are there, each once, and make one corpus of them, in one version: the
-documents stand in the order of the files, as after one `ngramdb load` of all. Database and corpus are made
-when they are missing. Files are linked where they lie on the same file system, else copied; OUT may be
+Check that every part of a build is present exactly once, and make one corpus of them, in one version: the
+documents are in the order of the files, as after one `ngramdb load` of all. Database and corpus are created
+if they are missing. Files are linked if they are on the same file system, else copied; OUT may be
 removed afterwards.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("commit", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")

@@ -29,7 +29,7 @@ _FILES = frozenset({"PATH", "FILE", "T", "OUT"})
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("completion", DESCRIPTION)
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SHELLS), help="bash, zsh or fish")
     add_common_flags(parser)
@@ -190,7 +190,7 @@ if [[ $funcstack[1] == _ngramdb ]]; then _ngramdb "$@"; else compdef _ngramdb ng
 
 
 def zsh(commands: Sequence[Command]) -> str:
-    """The script for zsh, for a file `_ngramdb` in a folder of $fpath or to be sourced."""
+    """Return the script for zsh, for a file `_ngramdb` in a folder of $fpath or to be sourced."""
     names, cases, main = [], [], ""
     for command in commands:
         specs = " \\\n".join(f"                {_zsh_spec(argument)}" for argument in command.arguments)
@@ -224,7 +224,7 @@ def _zsh_spec(argument: Argument) -> str:
 
 
 def fish(commands: Sequence[Command]) -> str:
-    """The script for fish."""
+    """Return the script for fish."""
     return "\n".join(_fish_lines(commands)) + "\n"
 
 

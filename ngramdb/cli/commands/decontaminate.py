@@ -35,7 +35,7 @@ COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("decontaminate", DESCRIPTION, EPILOG)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")

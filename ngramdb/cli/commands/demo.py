@@ -36,14 +36,14 @@ COLUMNS_IN_A_FILE = 100
 FIELDS = frozenset({"module", "package", "size", "lines"})
 
 DESCRIPTION = f"""\
-Index the sources of Python's own standard library, one document per file, and ask one question of each kind.
-The database stays in PATH, by default ./{DEFAULT_PATH}. A demonstration that is there already is used as it
+Index the sources of Python's own standard library, one document per file, and run one query of each kind.
+The database stays in PATH, by default ./{DEFAULT_PATH}. An existing demonstration is used as it
 is; anything else in its place is left alone, with an error.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("demo", DESCRIPTION)
     parser.add_argument(
         "path", metavar="PATH", nargs="?", default=DEFAULT_PATH, help="where the database goes"
@@ -148,7 +148,7 @@ def folder() -> Path:
 
 
 def source_files(root: Path) -> list[Path]:
-    """The Python files below `root` in the order of their paths, without installed packages and caches."""
+    """Return the Python files below `root` in order of their paths, without packages and caches."""
     found: list[Path] = []
     for parent, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)

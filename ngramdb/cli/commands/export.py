@@ -22,19 +22,19 @@ from ngramdb.formats import WRITTEN, written_format
 INFINI_GRAM = "infini-gram"
 
 DESCRIPTION = """\
-Write the documents of a corpus into a file, text and metadata exactly as they came in. The file appears under
+Write the documents of a corpus into a file, text and metadata exactly as loaded. The file appears under
 its name when it is complete.
 """
 EPILOG = """\
-OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz, .zst, .bz2 or .xz stands
-after, or Parquet (.parquet), or the rows of DOCS as Arrow, CSV or TSV (.arrow, .csv, .tsv); another ending is
-an error, unless --format is given, which overrules the name.
-A file that is there already is replaced.
+OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed if .gz, .zst, .bz2 or .xz follows,
+or Parquet (.parquet), or the rows of DOCS as Arrow, CSV or TSV (.arrow, .csv, .tsv); another ending is
+an error unless --format is given, which overrides the name.
+An existing file is replaced.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("export", DESCRIPTION, EPILOG)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")

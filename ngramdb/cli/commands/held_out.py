@@ -15,7 +15,7 @@ from ngramdb.formats import READ
 
 
 def add_document_flags(parser: argparse.ArgumentParser) -> None:
-    """The arguments for which documents, and how they are read."""
+    """Add the arguments that select documents, and the options for reading them."""
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
     add("corpus", metavar="CORPUS", type=utf8, help="the corpus whose model is measured")
@@ -28,7 +28,7 @@ def add_document_flags(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def measuring(options: argparse.Namespace, corpus: Corpus) -> Iterator[tuple[FileDocuments, MeasureWatch]]:
-    """The documents as texts, or for a corpus of token ids as such, and a progress callback.
+    """Yield the documents as texts, or as ids for a corpus of token ids, and a progress callback.
 
     At a terminal a line shows that work is done, until the first report draws a bar.
     """

@@ -19,7 +19,7 @@ COLUMNS = ("corpus", "tokenizer", "documents", "tokens", "vocabulary", "segments
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = argparse.ArgumentParser(prog="ngramdb info", description=DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument(
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def corpora(connection: Connection) -> list[tuple[object, ...]]:
-    """A row of `COLUMNS` per corpus, by name."""
+    """Return a row of `COLUMNS` per corpus, by name."""
     rows: list[tuple[object, ...]] = []
     for row in connection.execute("SHOW CORPORA").to_dicts():
         facts = describe(connection, row["corpus"])
@@ -55,7 +55,7 @@ def corpora(connection: Connection) -> list[tuple[object, ...]]:
 
 
 def last_change(connection: Connection) -> tuple[int, str]:
-    """The newest version's number and what made it."""
+    """Return the newest version's number and the statement that created it."""
     for row in connection.execute("SHOW VERSIONS").to_dicts():
         if row["current"]:
             return row["version"], row["action"]
@@ -63,7 +63,7 @@ def last_change(connection: Connection) -> tuple[int, str]:
 
 
 def folder_bytes(folder: str) -> int:
-    """The size of all files below the folder, in bytes; files that vanish meanwhile count nothing."""
+    """Return the size of all files below the folder, in bytes; files that vanish meanwhile are ignored."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:

@@ -43,7 +43,7 @@ happens as a whole or not at all.
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("load", DESCRIPTION, ABOUT_PATHS)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
@@ -188,7 +188,7 @@ def _check_before_making(options: argparse.Namespace) -> None:
 
 
 def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tuple[Corpus, bool]:
-    """The corpus, and whether it had to be made.
+    """Return the corpus, and whether it was created.
 
     Raises InvalidArgument when it exists with another tokenizer than the one asked for.
     """

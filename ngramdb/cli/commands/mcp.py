@@ -20,21 +20,21 @@ else:
     tools = lazy_module("ngramdb.serve.protocols.tools")
 
 DESCRIPTION = """\
-Let an assistant ask databases: the questions that only read, as tools of the Model Context Protocol. The
-assistant's program starts this command and talks to it over standard input and output.
+Let an assistant query databases with read-only tools of the Model Context Protocol. The
+assistant's program starts this command and communicates with it over standard input and output.
 """
 EPILOG = """\
 in the configuration of the assistant's program:
   {"mcpServers": {"corpus": {"command": "ngramdb", "args": ["mcp", "/path/to/corpus.ngdb"]}}}
 settings, each with --setting NAME VALUE:
-  time_limit      seconds that a question may take (10)
-  rows, max_rows  rows of an answer (20), and the most that may be asked for (200)
-  statements      how many run at a time
+  time_limit      time limit of a query in seconds (10)
+  rows, max_rows  rows of an answer by default (20) and at most (200)
+  statements      statements that run at the same time
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("mcp", DESCRIPTION, EPILOG)
     parser.add_argument("databases", metavar="DB", nargs="+", help="the folder of a database")
     add_setting_flag(parser)

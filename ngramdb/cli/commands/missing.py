@@ -15,7 +15,7 @@ N are there, nothing is printed, and the exit status is 0; when some are missing
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("missing", DESCRIPTION)
     parser.add_argument("out", metavar="OUT", nargs="+", help="the folder of the parts, or several")
     parser.add_argument("n", metavar="N", type=positive, help="how many parts there are to be")

@@ -24,7 +24,7 @@ COLUMNS_PER_DOCUMENT = ("document", "tokens", "perplexity")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("perplexity", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("", DESCRIPTION, EPILOG)
     parser.add_argument(
         "database",

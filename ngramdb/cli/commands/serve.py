@@ -35,16 +35,16 @@ else:
     server = lazy_module("ngramdb.serve.server")
 
 DESCRIPTION = """\
-Answer questions about databases over HTTP: a page for people, and the same as JSON, CSV, JSON lines and Arrow
-for programs. It only reads, listens to this machine alone unless --host says otherwise, and sees new versions
-by itself.
+Answer queries of databases over HTTP: with a web page, and for programs as JSON, CSV, JSON lines and Arrow.
+The service is read-only, listens to this machine alone unless --host is given, and picks up new versions
+automatically.
 """
 EPILOG = """\
 settings, each with --setting NAME VALUE:
-  time_limit      seconds that a statement may take (1)
-  rows, max_rows  rows of an answer (100), and the most that may be asked for (1000)
+  time_limit      time limit of a statement in seconds (1)
+  rows, max_rows  rows of an answer by default (100) and at most (1000)
   max_body        bytes of a request's body (32 MB); max_batch: n-grams of a batch
-  statements      how many run at a time; waiting: how many may wait, others get 503
+  statements      statements that run at the same time; waiting: how many may wait, others get 503
   connections     open connections (500); head_timeout, body_timeout: seconds for a request to arrive (10)
   all_bodies      bytes of all bodies in progress together (256 MB), others get 503
 """
@@ -53,7 +53,7 @@ PATIENT_S = 60
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("serve", DESCRIPTION, EPILOG)
     parser.add_argument("databases", metavar="DB", nargs="+", help="the folder of a database")
     parser.add_argument(

@@ -17,7 +17,7 @@ IN_A_STATEMENT = "SET lock_timeout = seconds"
 
 
 def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
-    """The flag for how long to wait."""
+    """Add the flag for the time to wait."""
     parser.add_argument(
         "--lock-timeout",
         metavar="SECONDS",
@@ -30,7 +30,7 @@ def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
 def writing(
     options: argparse.Namespace, *, create: bool = False, read_only: bool = False
 ) -> Iterator[Connection]:
-    """A connection to the command's database, waiting as long as its flag allows.
+    """Open a connection to the command's database, waiting as long as its flag allows.
 
     Without `create` the database must be there: what works on documents has nothing to do in one made for it.
     """
@@ -51,17 +51,17 @@ def writing(
 
 ABOUT_PATHS = f"""\
 A PATH is a file, a folder (read recursively), a glob, a URL of any of these (with ngramdb[remote]), or - for
-standard input; what gzip, Zstandard, bzip2 or xz has compressed is unpacked. What
-a file is read as goes by its name, and --format overrules it:
+standard input; files compressed by gzip, Zstandard, bzip2 or xz are unpacked. The
+format of a file follows from its name unless --format is given:
 
 {"".join(f"  {endings:38}{title}{chr(10)}" for endings, title in endings_and_titles())}
-All others are told by their first bytes, or are text, a document a file. In JSON lines and tables every field
-or column beside the text becomes metadata.
+Other files are recognized by their first bytes, or are text, one document per file. In JSON lines and tables
+every field or column besides the text becomes metadata.
 """
 
 
 def add_reading_flags(parser: argparse.ArgumentParser, of_corpora: str = "") -> None:
-    """The flags of the tokenizer and of how files are read; `of_corpora` ends the help on tokenizers."""
+    """Add the flags of the tokenizer and of reading files; `of_corpora` ends the help on tokenizers."""
     add = parser.add_argument
     add(
         "--tokenizer",
@@ -100,7 +100,7 @@ def add_reading_flags(parser: argparse.ArgumentParser, of_corpora: str = "") -> 
 
 
 def add_building_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of how segments are built."""
+    """Add the flags of building segments."""
     add = parser.add_argument
     add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment")
     add("--sort-tokens", metavar="N", type=positive, help="most tokens to sort at a time; bounds the memory")
@@ -130,7 +130,7 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def building_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the flags of building give."""
+    """Return the settings given by the flags of building."""
     given = {name: getattr(options, name) for name in ("threads", "segment_tokens", "sort_tokens")}
     chosen = {name: value for name, value in given.items() if value is not None}
     return {**chosen, "fast_tokenizer": not options.no_fast_tokenizer}
@@ -140,7 +140,7 @@ def building_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def quoted(name: str) -> str:
-    """A corpus's name as a statement writes it, whatever characters it has."""
+    """Return a corpus's name as written in a statement, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -155,7 +155,7 @@ def in_own_words() -> Iterator[None]:
 
 
 def describe(connection: Connection, name: str) -> dict[str, Any]:
-    """The properties of a corpus as DESCRIBE lists them: tokenizer, sizes, a 'field …' each."""
+    """Return the properties of a corpus as DESCRIBE lists them: tokenizer, sizes, and each 'field …'."""
     with in_own_words():
         rows = connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
     return {str(name): value for name, value in rows}

@@ -20,7 +20,7 @@ first. With --type, DB is the index of another program, as ATTACH has it.
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command's flags."""
+    """Return the parser of the command's flags."""
     parser = command_parser("warm", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", type=utf8, nargs="?", help="one corpus instead of all")
@@ -46,7 +46,7 @@ def _opened(options: argparse.Namespace) -> Connection:
     if options.type is None:
         return connect(options.database, read_only=True)
     if options.corpus is not None:
-        raise UsageError(f"{options.type} indexes have no corpora: leave out {options.corpus}")
+        raise UsageError(f"{options.type} indexes contain no corpora: omit {options.corpus}")
     connection = connect()
     connection.attach(options.database, options.database, type=options.type)
     return connection

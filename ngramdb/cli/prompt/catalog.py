@@ -44,13 +44,13 @@ class Catalog(Protocol):
 
     def corpora(self) -> Sequence[str]: ...
     def versions(self) -> Sequence[str]:
-        """The names of versions that are kept."""
+        """Return the names of kept versions."""
 
     def fields(self, corpora: Corpora) -> Sequence[str]:
-        """The paths of metadata fields, `meta.year` for nested ones."""
+        """Return the paths of metadata fields, `meta.year` for nested ones."""
 
     def values(self, corpora: Corpora, field: str) -> Sequence[Counted]:
-        """A field's values and how many documents have them, the commonest first."""
+        """Return a field's values and the number of documents with each, the most frequent first."""
 
     def settings(self) -> Mapping[str, Sequence[str]]:
         """Return the settings with the words that each accepts, if they are few."""
@@ -59,7 +59,7 @@ class Catalog(Protocol):
         """Return the kind of the corpora's tokenizer, or '' without one."""
 
     def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
-        """The tokens that follow the longest suffix of the context which occurs, the likeliest first."""
+        """Return the tokens that follow the longest known suffix of the context, the likeliest first."""
 
     def count(self, corpora: Corpora, text: str) -> int:
         """Return the occurrences of a text as an n-gram, or 0 if not known in time."""

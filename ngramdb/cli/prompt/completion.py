@@ -114,7 +114,7 @@ def _words(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
 
 
 def _known_words(there: Expected, catalog: Catalog) -> Sequence[str]:
-    """The words that the setting or the option may be."""
+    """Return the possible words of the setting or the option."""
     if there.setting:
         return catalog.settings().get(there.setting, ())
     return OPTIONS.get(there.head.partition(" ")[0], {}).get(there.option, ())
@@ -136,7 +136,7 @@ def _name(name: str) -> str:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    r"""The keys of a metadata path as DESCRIBE lists it; a dot that belongs to a key has a backslash before.
+    r"""Return the keys of a metadata path as DESCRIBE lists it; a dot within a key follows a backslash.
 
     >>> keys_of("meta.year"), keys_of("a\\.b")
     (('meta', 'year'), ('a.b',))
@@ -171,7 +171,7 @@ def _values(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidat
 
 
 def _last_of_list(there: Expected) -> Expected:
-    """The place after the last comma of a string, and the blanks there: settings may be lists."""
+    """Return the place after the last comma of a string, and the spaces there: settings may be lists."""
     last = there.partial.rpartition(",")[2].lstrip()
     return replace(there, start=there.start + len(there.partial) - len(last), partial=last)
 
@@ -210,7 +210,7 @@ def _versions(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candid
 
 
 def _string(value: str, there: Expected, kind: str, about: str = "", open_end: bool = False) -> Candidate:
-    """A value in single quotes, or the rest of one that is open already."""
+    """Return a value in single quotes, or the rest of one that is already open."""
     written = value.replace("'", "''") + ("" if open_end else "'")
     return Candidate(written if there.quote else f"'{written}", there.start, kind, shown=value, about=about)
 

@@ -75,7 +75,7 @@ def bindings() -> KeyBindings:
 
 
 def history_path() -> Path:
-    """The history file: `ngramdb/history` in the state folder (XDG_STATE_HOME, else ~/.local/state)."""
+    """Return the history file: `ngramdb/history` in XDG_STATE_HOME or else ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME", "")
     # by the XDG rules a path which is not absolute is to be ignored
     folder = Path(state) if os.path.isabs(state) else Path(os.path.expanduser("~")) / ".local" / "state"
@@ -127,7 +127,7 @@ def command() -> list[str]:
 
 
 def edited(text: str) -> str:
-    """The text as it is when the editor ends. Raises ExecutionError when that fails."""
+    """Edit the text and return the result. Raises ExecutionError if the editor fails."""
     with tempfile.TemporaryDirectory(prefix="ngramdb-") as folder:
         path = Path(folder) / "statement.ngql"
         path.write_text(text, encoding="utf-8")

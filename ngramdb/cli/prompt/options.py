@@ -45,7 +45,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def config_path() -> Path:
-    """The file: `ngramdb/config.ngql` in the configuration folder (XDG_CONFIG_HOME, else ~/.config)."""
+    """Return the file: `ngramdb/config.ngql` in XDG_CONFIG_HOME or else ~/.config."""
     folder = os.environ.get("XDG_CONFIG_HOME", "")
     # by the XDG rules a path which is not absolute is to be ignored
     base = Path(folder) if os.path.isabs(folder) else Path(os.path.expanduser("~")) / ".config"

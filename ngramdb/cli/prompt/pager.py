@@ -134,7 +134,7 @@ class More:
 
 
 def key() -> str:
-    """The next key at the terminal."""
+    """Read the next key at the terminal."""
     terminal = create_input(sys.stdin)
     with terminal.raw_mode():
         while True:
@@ -154,7 +154,7 @@ def _is_the_terminal(stream: TextIO) -> bool:
 
 @contextmanager
 def paged(stream: TextIO, wanted: bool = True) -> Iterator[TextIO]:
-    """A stream for one answer; paged where `stream` is a terminal and a pager is `wanted`.
+    """Open a stream for one answer, paged if `stream` is a terminal and a pager is `wanted`.
 
     A reader who leaves before the end ends the block quietly.
     """

@@ -167,7 +167,7 @@ class Repl:
         threading.Thread(target=self._catalog.warm, name="ngramdb-warm", daemon=True).start()
 
     def _complete_later(self) -> None:
-        """A late completion has come, in a thread of its own: the menu shows it without another key."""
+        """Show a late completion, which arrives in its own thread, without waiting for another key."""
         loop = self._session.app.loop
         if loop is not None:
             with suppress(RuntimeError):  # the prompt has just been left

@@ -54,7 +54,7 @@ class Word:
 
 
 def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
-    """The likeliest words at the end of `context`, or for the word that has been begun there.
+    """Return the likeliest words at the end of `context`, or continuations of an unfinished word there.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _whole_words(ask: Ask, count: Count, before: str, begun: str) -> Iterator[Wo
 
 
 def _shorter(context: str) -> Iterator[str]:
-    """The context, its last two words, its last word, nothing."""
+    """Yield the context, its last two words, its last word, and nothing."""
     yield context
     words = context.split()
     for n_words in (2, 1):
@@ -155,7 +155,7 @@ def _fits(token: str, lead: str, is_pieces: bool) -> bool:
 
 
 def _continued(ask: Ask, context: str, deadline: float) -> str:
-    """The rest of the word whose beginning ends the context: the likeliest tokens, one after the other."""
+    """Return the rest of the word that begins at the end of the context: its likeliest tokens in turn."""
     tail = ""
     if not context[-1:].isalnum():
         return tail
@@ -203,13 +203,13 @@ class StatementLexer(Lexer):
     """Colours a statement by the language's scanner; a dot command by its first word."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        """A function from line number to that line's styled pieces."""
+        """Return a function from line number to that line's styled pieces."""
         lines = styled_lines(document.text)
         return lambda number: lines[number] if number < len(lines) else []
 
 
 def styled_lines(text: str) -> list[StyleAndTextTuples]:
-    """The text's lines, each a list of (style, piece); the pieces of a line join to the line."""
+    """Return the text's lines, each a list of (style, piece); the pieces of a line join to the line."""
     lines: list[StyleAndTextTuples] = [[]]
     for style, piece in _styled(text):
         first, *others = piece.split("\n")

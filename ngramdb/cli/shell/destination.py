@@ -88,7 +88,7 @@ def _check_can_be_written(name: str) -> None:
 
 @contextmanager
 def destination(file: LateFile) -> Iterator[TextIO]:
-    """The file or command for one answer, closed afterwards; a command may have read enough earlier."""
+    """Open the file or command for one answer; closed afterwards, even if a command stops reading early."""
     try:
         with suppress(BrokenPipeError):
             yield cast("TextIO", file)

@@ -61,7 +61,7 @@ def run(shell: Shell, line: str) -> str | None:
 
 
 def parsed(line: str) -> tuple[Command, list[str]]:
-    """The command of a line and its arguments. Raises InvalidArgument."""
+    """Parse a line into the command and its arguments. Raises InvalidArgument."""
     name, _, rest = line.strip().removeprefix(".").partition(" ")
     command = find(name.rstrip(";"))
     arguments = _words(command, rest.strip())
@@ -72,7 +72,7 @@ def parsed(line: str) -> tuple[Command, list[str]]:
 
 
 def find(name: str) -> Command:
-    """The command of this name or with this unique beginning."""
+    """Return the command of this name or with this unique beginning."""
     name = {"exit": "quit"}.get(name.lower(), name.lower())
     if name in COMMANDS:
         return COMMANDS[name]
@@ -106,7 +106,7 @@ def _help(shell: Shell, arguments: list[str]) -> None:
 
 
 def _help_on(word: str, width: int | None) -> Iterator[str]:
-    """The lines on one command, one statement or clause, or all statements."""
+    """Yield the lines on one command, one statement or clause, or all statements."""
     if word.lower() in TOPICS:
         word, told = TOPICS[word.lower()]
         yield from (told, "")

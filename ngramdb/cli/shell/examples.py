@@ -147,13 +147,13 @@ def _help_on(route: str) -> Help:
 
 
 def statements() -> list[str]:
-    """The syntax of every statement, a line each."""
+    """Return the syntax of every statement, one per line."""
     joined = _BROKEN.sub(" ", grammar().partition("\n\n")[0])
     return [line.strip() for line in joined.splitlines() if line.startswith("  ")]
 
 
 def definitions() -> dict[str, str]:
-    """What the words in small letters stand for, by word: the lines as they are shown."""
+    """Return the meanings of the words in lower case, by word: the lines to show."""
     found: dict[str, str] = {}
     word = ""
     for line in grammar().splitlines():
@@ -166,12 +166,12 @@ def definitions() -> dict[str, str]:
 
 
 def heads() -> list[str]:
-    """The words that statements begin with, each once."""
+    """Return the distinct first words of statements."""
     return list(dict.fromkeys(shape.split()[0] for shape in statements()))
 
 
 def about(word: str) -> list[str]:
-    """The syntax of a statement, or of those that have a clause; of a part such as `condition`, its own."""
+    """Return the syntax of a statement, of the statements with a clause, or of a part such as `condition`."""
     if word.lower() in definitions():
         return definitions()[word.lower()].splitlines()
     word = word.upper().rstrip(";")
@@ -180,5 +180,5 @@ def about(word: str) -> list[str]:
 
 
 def examples_of(word: str) -> list[tuple[str, str]]:
-    """The examples that have a word."""
+    """Return the examples that contain a word."""
     return [(text, purpose) for text, purpose in examples() if word.upper().rstrip(";") in text.split()]

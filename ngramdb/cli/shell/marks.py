@@ -32,7 +32,7 @@ class Marks:
 
     def __init__(self, ngrams: Iterable[str], ignore_case: bool = False) -> None:
         flags = re.IGNORECASE if ignore_case else re.UNICODE
-        # Of two that begin at the same place the longer one is shown.
+        # If two begin at the same place, the longer one is shown.
         chosen = sorted(filter(str.strip, set(ngrams)), key=len, reverse=True)[:MOST_NGRAMS]
         self._patterns = [
             re.compile("|".join(make(ngram) for ngram in chosen), flags)
@@ -41,7 +41,7 @@ class Marks:
         ]
 
     def find(self, text: str) -> list[Span]:
-        """The places, half-open, in order and without overlaps. Cost: linear in the text, twice at most."""
+        """Return half-open places in order and without overlaps. Cost: at most twice linear in the text."""
         for pattern in self._patterns:
             found = [match.span() for match in pattern.finditer(text)]
             if found:
@@ -68,7 +68,7 @@ def _value(literal: str) -> str:
 
 
 def _anywhere(ngram: str) -> str:
-    """A regular expression for the n-gram's words and signs: blanks between two words, perhaps elsewhere."""
+    """Return a regular expression for the n-gram's words and signs, with spaces between words."""
     pieces: list[str] = _PIECE.findall(ngram)
     pattern = re.escape(pieces[0])
     for before, piece in itertools.pairwise(pieces):

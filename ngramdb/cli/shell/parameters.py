@@ -41,7 +41,7 @@ class Parameters:
         self._names_used: set[str] = set()
 
     def copy(self) -> Parameters:
-        """The same values, as far as they are used; what is used of the copy is not used here."""
+        """Return a copy with the same values; values used in the copy do not count as used here."""
         made = Parameters([])
         made.named, made.positional, made._n_used = self.named, self.positional, self._n_used
         made._names_used = set(self._names_used)

@@ -95,7 +95,7 @@ class Waiting:
 
 
 def running(elapsed: float, fraction: float | None) -> str:
-    """The text of the line: `running, 3 s, 40 %, 5 s left (Ctrl-C stops it)`."""
+    """Return the text of the line: `running, 3 s, 40 %, 5 s left (Ctrl-C stops it)`."""
     parts = ["running", human.duration(int(elapsed))]
     # One that is done, and yet runs, was that of a first part of the work.
     if fraction is not None and fraction < 1:

@@ -68,7 +68,7 @@ class Script:
             yield line
 
     def line_of(self, unit: Unit) -> int:
-        """The line on which the unit begins, counted from 1."""
+        """Return the line on which the unit begins, counted from 1."""
         return "".join(self._read).count("\n", 0, unit.start) + 1
 
     @contextmanager
@@ -99,7 +99,7 @@ class Script:
 
 
 def lines_of(text: str) -> list[str]:
-    """The text's lines with their ends, split at line feeds only."""
+    """Return the text's lines with their ends, split at line feeds only."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 

@@ -40,7 +40,7 @@ class AtPrompt(Protocol):
     """Additional facilities of a session at a prompt: a pager, an editor, keys."""
 
     def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
-        """A stream for an answer that may be longer than the screen."""
+        """Return a stream for an answer that may be longer than the screen."""
 
     def edit(self, path: str | None) -> None:
         """Open an editor on a file or on the last statement; what comes out of it is typed next."""
@@ -85,7 +85,7 @@ class Shell:
         self.output_file: LateFile | None = None
         self.once: LateFile | None = None
         self.finished = False
-        # True once the user was told how to see the rows that a table leaves out.
+        # True after the hint on how to see the rows that a table leaves out.
         self._hinted = False
 
     def statement(self, text: str) -> None:
@@ -152,7 +152,7 @@ class Shell:
             )
 
     def _unpaged(self, waiting: Waiting) -> Screen:
-        """The screen for what is to be seen while it is made, which a pager would hold back."""
+        """Return the screen for output that appears while it is computed, which a pager would hold back."""
         return detect(cast("TextIO", Announced(self._stream(), waiting.stop)))
 
     def _draws_tables(self, screen: Screen) -> bool:
@@ -203,7 +203,7 @@ class Shell:
         return replace(detect(self._stream()), mode=mode_of(self._output_name()))
 
     def shown_rows(self) -> int:
-        """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""
+        """Return the rows that a table shows: those requested, or at a prompt as many as fit the screen."""
         import shutil
 
         if self.n_rows is not None:
@@ -214,7 +214,7 @@ class Shell:
         return max(FEWEST_ROWS, min(SHOWN_ROWS, n_lines))
 
     def effective_mode(self) -> str:
-        """The mode of the next result."""
+        """Return the mode of the next result."""
         return self.mode or default_mode(self.screen())
 
     def set_mode(self, mode: str | None) -> None:

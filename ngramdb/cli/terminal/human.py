@@ -8,19 +8,19 @@ from textwrap import wrap
 
 
 def count(n: int, noun: str = "") -> str:
-    """The number with thousands separators and its noun with or without an s: `count(1, "row")` is 1 row."""
+    """Return a number with thousands separators and its noun: `count(2, "row")` is `2 rows`."""
     if not noun:
         return f"{n:,}"
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {plural(noun)}"
 
 
 def plural(noun: str) -> str:
-    """The plural of the few nouns that the faces use: corpus and regular ones."""
+    """Return the plural of the few nouns in messages: corpus and regular ones."""
     return "corpora" if noun == "corpus" else f"{noun}s"
 
 
 def short(n: int) -> str:
-    """A count at human scale, three digits and a letter: 1,234,567 is '1.23M'."""
+    """Return a count at human scale, three digits and a letter: 1,234,567 is '1.23M'."""
     if n < 1000:
         return str(n)
     value = float(n)
@@ -42,7 +42,7 @@ def beside(n: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration with three significant digits in the unit that suits it, from microseconds to minutes."""
+    """Return a duration with three significant digits in a suitable unit, from microseconds to minutes."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 1:
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: int | float) -> str:
-    """A size in bytes, kB, MB, GB or TB (powers of 1000)."""
+    """Return a size in bytes, kB, MB, GB or TB (powers of 1000)."""
     if n_bytes < 1000:
         return f"{n_bytes:.0f} B"
     value = float(n_bytes)
@@ -92,7 +92,7 @@ def two_columns(rows: Iterable[tuple[str, str]], width: int | None) -> Iterator[
 
 
 def error_lines(message: str, width: int | None) -> str:
-    """An error's message within a width: its words wrapped, the line with the caret cut around the caret."""
+    """Fit an error's message into a width: words are wrapped, the line with the caret is cut around it."""
     lines = message.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return message

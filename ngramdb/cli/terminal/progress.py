@@ -132,7 +132,7 @@ class MeasureWatch(Bar):
         self.draw(share, fitting([*done, *work], self.room))
 
     def _left(self, share: float) -> str:
-        """An estimate from the time since the first report: the model was made before."""
+        """Return an estimate from the time since the first report, which excludes training the model."""
         now = time.monotonic()
         if self._first is None:
             self._first = now, share
@@ -159,7 +159,7 @@ def share_done(progress: LoadProgress, n_documents: int | None = None) -> float 
 
 
 def facts(progress: LoadProgress, share: float | None = None, room: int | None = None) -> str:
-    """A report in a few words: how much is done and left, documents, tokens, speed.
+    """Return a report in a few words: progress, remaining time, documents, tokens, speed.
 
     Words that do not fit into `room` columns are left out, the last first.
     """

@@ -63,7 +63,7 @@ class Screen:
         self.stream.write(text)
 
     def styled(self, text: str, code: str) -> str:
-        """The visible text between an ANSI style and its reset, or alone where colour is off."""
+        """Return the visible text between an ANSI style and its reset, or alone without colour."""
         text = visible(text, lines=True)
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
@@ -121,7 +121,7 @@ class VisibleStream:
 
 
 def bare(stream: TextIO) -> TextIO:
-    """The stream as it is, for what makes its texts visible itself."""
+    """Return the stream itself, for code that escapes its own output."""
     return stream.stream if isinstance(stream, VisibleStream) else stream
 
 

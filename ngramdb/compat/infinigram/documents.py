@@ -45,7 +45,7 @@ class Documents:
         self.n_documents = int(self._first[-1])
 
     def at(self, s: int, position: int, before: int, after: int) -> DocAnswer:
-        """The document of a token, from `before` tokens before it up to `after` tokens from it on."""
+        """Return the document of a token, from `before` tokens before it up to `after` tokens from it on."""
         return self._answer(self.excerpts(s, [position], before, [after])[0])
 
     def excerpts(self, s: int, positions: Sequence[int], before: int, after: Sequence[int]) -> list[Excerpt]:
@@ -62,11 +62,11 @@ class Documents:
         ]
 
     def at_rank(self, s: int, rank: int, before: int, after: int) -> DocAnswer:
-        """The same by a row of the suffix array."""
+        """Return the same for a row of the suffix array."""
         return self.at(s, int(self.segments[s].index.positions(rank, rank + 1)[0]), before, after)
 
     def by_number(self, number: int, length: int) -> DocAnswer:
-        """The first tokens of a document."""
+        """Return the first tokens of a document."""
         s = int(np.searchsorted(self._first, number, side="right")) - 1
         return self._answer(self._excerpt(s, number - int(self._first[s]), 0, length, 0))
 

@@ -94,7 +94,7 @@ class InfiniGramEngine(Retrieval):
 
     @classmethod
     def over(cls, view: Any, eos_token_id: int | None = None) -> InfiniGramEngine:
-        """The engine over a corpus that is open already: `connection.snapshot.view(name)`.
+        """Create the engine over an open corpus: `connection.snapshot.view(name)`.
 
         Without an `eos_token_id` the separator, the largest id, stands for a document's end.
         """
@@ -148,7 +148,7 @@ class InfiniGramEngine(Retrieval):
 
     @answers_errors
     def find(self, input_ids: Ids) -> FindAnswer:
-        """The count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
+        """Return the count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
         opening.check_ids("input_ids", input_ids, self.token_id_max)
         if self.token_id_max in input_ids:
             raise opening.Refused("an n-gram with separators has no rows here; use count")
@@ -171,7 +171,7 @@ class InfiniGramEngine(Retrieval):
 
     @answers_errors
     def infgram_prob(self, prompt_ids: Ids, cont_id: int) -> InfgramProbAnswer:
-        """The same after the longest suffix of the prompt that occurs."""
+        """Return the same after the longest suffix of the prompt that occurs."""
         answer: InfgramProbAnswer = self._prob(prompt_ids, cont_id, infgram=True)
         return answer
 
@@ -191,7 +191,7 @@ class InfiniGramEngine(Retrieval):
 
     @answers_errors
     def infgram_ntd(self, prompt_ids: Ids, max_support: int | None = None) -> InfgramDistAnswer:
-        """The same after the longest suffix of the prompt that occurs."""
+        """Return the same after the longest suffix of the prompt that occurs."""
         answer: InfgramDistAnswer = self._ntd(prompt_ids, max_support, infgram=True)
         return answer
 
@@ -244,7 +244,7 @@ class InfiniGramEngine(Retrieval):
         }
 
     def _ends(self, ids: Ids) -> Any:
-        """The longest match from each position on, found by those that end at each position."""
+        """Return the longest match from each position on, found by those that end at each position."""
         n = len(ids)
         offsets = np.array([0, n + 1], dtype=np.int64)
         _, _, effective_n, _ = self._view.index.score(np.array([*ids, -1], dtype=np.int64), offsets, True, 0)

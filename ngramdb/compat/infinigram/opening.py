@@ -33,7 +33,7 @@ def paths_of(index_dir: str | Iterable[str]) -> list[str]:
 def opened(
     added: list[str], subtracted: list[str], version: int, token_dtype: str | None
 ) -> tuple[Any, Any, str]:
-    """A connection, a view of the first corpora without the others, and the type of token ids.
+    """Return a connection, a view of the first corpora without the others, and the type of token ids.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ Answer = TypeVar("Answer")
 
 
 def answers_errors(method: Callable[Given, Answer]) -> Callable[Given, Answer | ErrorAnswer]:
-    """A method whose refusals are dicts, as the peer has them."""
+    """Make a method return its refusals as dicts, as the original does."""
 
     @wraps(method)
     def answering(*arguments: Given.args, **named: Given.kwargs) -> Answer | ErrorAnswer:
@@ -130,7 +130,7 @@ def is_id(value: Any, largest: int) -> bool:
 
 
 def check_ids(name: str, ids: Any, largest: int) -> None:
-    """Raises Refused when it is not a list of token ids."""
+    """Raise Refused unless the value is a list of token ids."""
     # Without a call per id: this check took longer than most questions.
     fine = type(ids) is list and set(map(type, ids)) <= {int}
     if not fine or (ids and not 0 <= min(ids) <= max(ids) <= largest):
@@ -138,13 +138,13 @@ def check_ids(name: str, ids: Any, largest: int) -> None:
 
 
 def check_id(name: str, value: Any, largest: int) -> None:
-    """Raises Refused when it is not a token id."""
+    """Raise Refused unless the value is a token id."""
     if not is_id(value, largest):
         raise Refused(f"{name} must be an integer in range [0, {largest}]")
 
 
 def check_cnf(cnf: Any, largest: int) -> None:
-    """Raises Refused when it is not a list of lists of n-grams, none of them empty."""
+    """Raise Refused unless the value is a list of lists of n-grams, none of them empty."""
     fine = type(cnf) is list and len(cnf) > 0
     for clause in cnf if fine else ():
         fine = fine and type(clause) is list and len(clause) > 0
@@ -155,7 +155,7 @@ def check_cnf(cnf: Any, largest: int) -> None:
 
 
 def positive(name: str, value: Any, default: int | None) -> int:
-    """The value, or the default for None. Raises Refused when it is not a whole number from 1 on."""
+    """Return the value, or the default for None. Raises Refused unless it is a whole number from 1 on."""
     chosen = default if value is None else value
     if type(chosen) is not int or chosen <= 0:
         raise Refused(f"{name} must be a positive integer")
@@ -163,20 +163,20 @@ def positive(name: str, value: Any, default: int | None) -> int:
 
 
 def check_not_negative(**values: Any) -> None:
-    """Raises Refused when one is not a whole number from 0 on."""
+    """Raise Refused unless all values are whole numbers from 0 on."""
     for name, value in values.items():
         if type(value) is not int or value < 0:
             raise Refused(f"{name} must be a non-negative integer")
 
 
 def check_below(name: str, value: Any, limit: int, step: int = 1) -> None:
-    """Raises Refused when it is not in [0, limit), or not a multiple of `step`."""
+    """Raise Refused unless the value is in [0, limit) and a multiple of `step`."""
     if type(value) is not int or not 0 <= value < limit or value % step:
         form = {1: "an integer", 2: "an even integer"}.get(step, f"a multiple of {step}")
         raise Refused(f"{name} must be {form} in range [0, {limit})")
 
 
 def check_all(checked: Callable[[Any], None], values: Iterable[Any]) -> None:
-    """Checks each."""
+    """Check each value."""
     for value in values:
         checked(value)

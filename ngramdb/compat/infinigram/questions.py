@@ -40,7 +40,7 @@ class Questions:
         return self._ngram.prob(tokens[:-1], tokens[-1]).cont_count
 
     def after(self, prompt: list[int], token: int, *, infgram: bool) -> tuple[int, int, int]:
-        """Counts of the context (infgram: of its longest suffix that occurs) and of both, and its length."""
+        """Count the context (infgram: its longest suffix that occurs) and both, and return its length."""
         if self._separator in prompt:
             model = self._infgram if infgram else self._ngram
             found = model.prob(self._context(prompt, infgram), END if token == self._separator else token)
@@ -63,7 +63,7 @@ class Questions:
         return int(ends + (0 if token == self._separator else self._index.count([token])))
 
     def next_tokens(self, prompt: list[int], *, infgram: bool) -> tuple[int, dict[int, int], int]:
-        """The count of the context (of its longest suffix), of each next token, and the context's length.
+        """Count the context (its longest suffix) and each next token, and return the context's length.
 
         A document's end is `eos`.
         """

@@ -51,7 +51,7 @@ class Retrieval:
     def search_docs(
         self, input_ids: Ids, maxnum: int | None = None, max_disp_len: int | None = None
     ) -> SearchAnswer:
-        """Some occurrences of an n-gram, drawn at random, with their documents."""
+        """Return a random sample of an n-gram's occurrences, with their documents."""
         n = opening.positive("maxnum", maxnum, self.maxnum)
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         opening.check_ids("input_ids", input_ids, self.token_id_max)
@@ -73,7 +73,7 @@ class Retrieval:
         max_clause_freq: int | None = None,
         max_diff_tokens: int | None = None,
     ) -> SearchAnswer:
-        """Some of what `find_cnf` finds, drawn at random, with their documents."""
+        """Return a random sample of the results of `find_cnf`, with their documents."""
         n = opening.positive("maxnum", maxnum, self.maxnum)
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         return self._drawn(self._matches(cnf, max_clause_freq, max_diff_tokens), n, length)
@@ -94,7 +94,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_rank(self, s: int, rank: int, max_disp_len: int | None = None) -> DocAnswer:
-        """The document of a shard's row, at most `max_disp_len` tokens around it."""
+        """Return the document of a shard's row, at most `max_disp_len` tokens around it."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_rank(s, rank)
         return self._documents.at_rank(s, rank, length // 2, length - length // 2)
@@ -113,7 +113,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_ptr(self, s: int, ptr: int, max_disp_len: int | None = None) -> DocAnswer:
-        """The document of a shard's pointer, at most `max_disp_len` tokens around it."""
+        """Return the document of a shard's pointer, at most `max_disp_len` tokens around it."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_pointer(s, ptr)
         return self._around(s, ptr // self.token_bytes, length)
@@ -129,7 +129,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> DocAnswer:
-        """The first tokens of a document by its number."""
+        """Return the first tokens of a document by its number."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_document(doc_ix)
         return self._documents.by_number(doc_ix, length)
@@ -143,7 +143,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_rank_2(self, s: int, rank: int, needle_len: int, max_ctx_len: int) -> DocAnswer:
-        """The document of a shard's row: `needle_len` tokens, and `max_ctx_len` tokens on either side."""
+        """Return the document of a shard's row: `needle_len` tokens, and `max_ctx_len` on either side."""
         return self._by_ranks([(s, rank, needle_len, max_ctx_len)])[0]
 
     @answers_errors
@@ -162,7 +162,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_ptr_2(self, s: int, ptr: int, needle_len: int, max_ctx_len: int) -> DocAnswer:
-        """The same by a shard's pointer."""
+        """Return the same for a shard's pointer."""
         return self._by_pointers([(s, ptr, needle_len, max_ctx_len)])[0]
 
     @answers_errors
@@ -181,7 +181,7 @@ class Retrieval:
 
     @answers_errors
     def get_doc_by_ix_2(self, doc_ix: int, max_ctx_len: int) -> DocAnswer:
-        """The first `max_ctx_len` tokens of a document by its number."""
+        """Return the first `max_ctx_len` tokens of a document by its number."""
         return self._by_numbers([(doc_ix, max_ctx_len)])[0]
 
     @answers_errors

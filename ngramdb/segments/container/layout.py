@@ -153,7 +153,7 @@ class SymbolBuilder:
         self.n_documents += n_documents
 
     def finish(self) -> tuple[Symbols, NDArray[np.uint32], int]:
-        """The stream, where its documents start, and the gap; the builder is of no use afterwards.
+        """Return the stream, the starts of documents, and the gap; the builder cannot be used afterwards.
 
         Returns: symbols (n_tokens + n_documents,), starts (n_documents + 1,) uint32, gap.
         """
@@ -178,11 +178,11 @@ class SymbolBuilder:
             self._symbols = grown
 
     def _choose_width(self) -> tuple[np.dtype[Any], int]:
-        """The narrowest width that holds all symbols, and the gap that makes it do so."""
+        """Return the narrowest width that holds all symbols, and the gap that makes it do so."""
         return narrowest(self._largest - 1, self._smallest_absent)
 
     def _smallest_absent(self, last: int) -> int | None:
-        """The smallest id in 0..last that no document has."""
+        """Return the smallest id in 0..last that no document has."""
         present = np.unique(self._symbols[: self._n_symbols])
         ids = present[present > 0].astype(np.int64) - 1
         steps = np.flatnonzero(ids != np.arange(ids.size))
@@ -220,7 +220,7 @@ def recoded(symbols: Symbols, gap: int, width: np.dtype[Any], new_gap: int) -> S
 
 
 def dense_ranks(stream: Symbols) -> tuple[Symbols, int]:
-    """The stream as suffix sorting wants it, and a bound on its symbols.
+    """Return the stream in the form for suffix sorting, and a bound on its symbols.
 
     Sorting takes 8 bytes a possible symbol. Few but large ids are replaced by their ranks first: that keeps
     their order.

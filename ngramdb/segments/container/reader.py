@@ -75,7 +75,7 @@ class Container:
         expect: FileInfo | None = None,
         source: Source | None = None,
     ) -> Container:
-        """A reader of the container that `buffer` holds from its first to its last byte.
+        """Return a reader of the container that `buffer` holds from its first to its last byte.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Container:
         return name in self._toc.sections
 
     def section(self, name: str) -> memoryview:
-        """The section's bytes, read-only.
+        """Return the section's bytes, read-only.
 
         Raises CorruptionError if the section is missing, or if it is small and damaged.
         """
@@ -159,7 +159,7 @@ class Container:
         return self._buffer[place.offset : place.offset + place.length]
 
     def array(self, name: str) -> npt.NDArray[Any]:
-        """The section as a read-only one-dimensional array of its recorded type, not copied.
+        """Return the section as a read-only one-dimensional array of its recorded type, not copied.
 
         Raises CorruptionError if the section is missing, or if it is small and damaged.
         """
@@ -276,7 +276,7 @@ class Container:
             pages.advise(self._buffer, "done", start, stop)
 
     def resident_bytes(self) -> int:
-        """Number of bytes of the file in memory, or fetched at all. Cost: about 10 ns per page."""
+        """Return the number of bytes of the file in memory, or fetched at all. Cost: about 10 ns per page."""
         from ngramdb._cext.base import pages
 
         if self._source is not None:
@@ -478,7 +478,7 @@ def _read_toc(buffer: memoryview, path: str, footer: _Footer) -> _Toc:
 
 
 def parse_json(text: bytes) -> Any:
-    """The JSON value in UTF-8 `text`. Raises ValueError for anything else, such as repeated keys or NaN."""
+    """Parse the JSON value in UTF-8 `text`. Raises ValueError if invalid, or with repeated keys or NaN."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)

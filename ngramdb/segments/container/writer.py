@@ -192,7 +192,7 @@ class ContainerWriter:
         self.end()
 
     def later(self, name: str, dtype: str = "u1") -> LaterSection:
-        """A section whose content is made while another one is written."""
+        """Add a section whose content is produced while another one is written."""
         return LaterSection(self, name, dtype, self._scratch)
 
     def _scratch(self) -> Scratch:
@@ -362,7 +362,7 @@ def _dtype_of(data: Bytes) -> str:
 
 
 def _as_bytes(data: Bytes, dtype: str) -> memoryview:
-    """The bytes of `data` in file order, without a copy on a little-endian machine."""
+    """Return the bytes of `data` in file order, without a copy on a little-endian machine."""
     import numpy as np
 
     if isinstance(data, np.ndarray):

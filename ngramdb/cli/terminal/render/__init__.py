@@ -63,7 +63,7 @@ def write_pieces(result: Streamed, screen: Screen) -> None:
 
 
 def writer(mode: str) -> Writer:
-    """The function that writes a result in the mode. Raises KeyError for a mode that is not in `MODES`."""
+    """Return the function that writes a result in the mode. Raises KeyError for a mode not in `MODES`."""
     module = import_module(f"{__name__}.{'table' if mode == 'table' else 'formats'}")
     function: Writer = getattr(module, f"write_{mode}")
     return function

@@ -31,7 +31,7 @@ class Streamed(Tabular, Protocol):
 
 
 def plain(value: object) -> object:
-    """The value as something JSON has: arrays and numpy scalars as lists and numbers, bytes as text.
+    """Convert the value for JSON: arrays and numpy scalars to lists and numbers, bytes to text.
 
     Not-a-number and the infinities become None, because JSON cannot represent them.
     """
@@ -51,12 +51,12 @@ def plain(value: object) -> object:
 
 
 def to_json(value: object) -> str:
-    """The value as one line of JSON, characters as they are."""
+    """Return the value as one line of JSON, without escapes for characters outside ASCII."""
     return json.dumps(plain(value), ensure_ascii=False)
 
 
 def to_text(value: object) -> str:
-    """The value as a program wants to read it: numbers in full, true/false, lists and objects as JSON.
+    """Format the value for programs: numbers in full, true/false, lists and objects as JSON.
 
     None is for the caller to decide (each mode writes NULL its own way); here it is the empty string, as is
     a float that is not a number. Infinities are `inf` and `-inf`.
@@ -76,7 +76,7 @@ def to_text(value: object) -> str:
 
 
 def to_display(value: object) -> str:
-    """The value as a person wants to read it: as `to_text`, with floats at six significant digits."""
+    """Format the value for users: like `to_text`, with floats at six significant digits."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.6g}"
     return to_text(value)

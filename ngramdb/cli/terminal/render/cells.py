@@ -19,7 +19,7 @@ from ngramdb.terminal_escapes import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000
-# Of a text cut around its first mark, this share of the width is before the mark.
+# Share of the width before the first mark of a text that is cut around it.
 SHARE_BEFORE = 3
 
 # Columns that count something, whose digits are grouped for a person; ids and years are not counts.
@@ -52,7 +52,7 @@ class Cell:
     marks: tuple[Span, ...] = ()
 
     def styled(self) -> Text:
-        """The cell for drawing."""
+        """Return the cell for drawing."""
         text = Text(self.text)
         for start, stop in self.marks:
             text.stylize(MARK_STYLE, start, stop)
@@ -60,7 +60,7 @@ class Cell:
 
 
 def make_cells(values: Sequence[object], column: str, screen: Screen, scores: bool) -> list[Cell | None]:
-    """The cells of a column, None for NULL; `scores` is whether rows are tokens with their probabilities."""
+    """Return the cells of a column, None for NULL; `scores`: rows are tokens with probabilities."""
     aligned = _aligned(values) if screen.is_terminal and not scores else None
     if aligned is not None:
         return [None if text is None else Cell(text) for text in aligned]
@@ -132,7 +132,7 @@ def _score(value: float) -> str:
 
 
 def _ends_shown(text: str, screen: Screen) -> str:
-    """The text with a visible sign for each blank at its ends."""
+    """Return the text with a visible sign for each space at its ends."""
     inner = text.strip(" ")
     if len(inner) == len(text):
         return text
@@ -161,12 +161,12 @@ def _marked(text: str, spans: Sequence[Span], screen: Screen) -> Cell:
 
 
 def encodable(text: str, screen: Screen) -> str:
-    r"""The text with \xNN for what the stream lacks, so that its width is the one that will be drawn."""
+    r"""Replace characters that the stream lacks by \xNN, so that the width is the one that is drawn."""
     return text.encode(screen.encoding, "backslashreplace").decode(screen.encoding)
 
 
 def cut(cell: Cell, width: int, screen: Screen, from_left: bool = False) -> Cell:
-    """The cell within a width: around its first mark, or its beginning, or with `from_left` its end."""
+    """Cut the cell to a width: around its first mark, to its beginning, or with `from_left` to its end."""
     if cell_len(cell.text) <= width:
         return cell
     mark = screen.ellipsis if width >= len(screen.ellipsis) else "." * width
@@ -196,7 +196,7 @@ def _from_mark(cell: Cell, width: int, mark: str) -> Cell:
 
 
 def _last(text: str, width: int) -> str:
-    """The end of a text that fits a width in terminal columns."""
+    """Return the longest end of a text that fits a width in terminal columns."""
     widths = itertools.accumulate(map(cell_len, reversed(text)))
     n_kept = sum(1 for _ in itertools.takewhile(lambda used: used <= width, widths))
     return text[first_cut(text, len(text) - n_kept) :]

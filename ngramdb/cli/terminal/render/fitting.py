@@ -83,7 +83,7 @@ def without_empty(columns: list[Column], width: int | None) -> list[Column]:
 
 
 def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], list[int]]:
-    """The columns that are drawn and how wide; None stands for those left out in the middle.
+    """Return the visible columns and their widths; None represents those left out in the middle.
 
     Without a width everything is drawn as wide as it is. Numbers get what they need; texts share the rest
     evenly, and what a short text does not need goes to the longer ones.
@@ -103,12 +103,12 @@ def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], 
 
 
 def overhead(n_columns: int) -> int:
-    """The terminal columns of a table's frame: a bar and two blanks per column, and the last bar."""
+    """Return the width of a table's frame: a bar and two spaces per column, and the last bar."""
     return 3 * n_columns + 1
 
 
 def _concordance(columns: list[Column], width: int) -> tuple[list[Column | None], list[int]]:
-    """The match in full, its contexts beside it, and of the rest what leaves them room: the last go first."""
+    """Keep the match in full and contexts beside it; other columns are dropped from the last one on."""
     kept = list(columns)
     while True:
         parts = [next(column for column in kept if column.name == name) for name in (LEFT, MATCH, RIGHT)]
@@ -148,7 +148,7 @@ def _beside_contexts(fields: list[Column], spare: int, unused: int) -> list[int]
 
 
 def _widened(widths: list[int], wanted: list[int], room: int) -> list[int]:
-    """The widths with `room` shared evenly among them, none wider than is wanted."""
+    """Share `room` evenly among the widths, none above its wanted width."""
     found = list(widths)
     order = sorted(range(len(found)), key=lambda i: wanted[i] - found[i])
     for n_done, i in enumerate(order):

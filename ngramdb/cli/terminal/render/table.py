@@ -98,7 +98,7 @@ def _write_plan(result: Tabular, screen: Screen) -> None:
 
 
 def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]], int]:
-    """The rows to draw and the number of all rows.
+    """Return the rows to draw and the number of all rows.
 
     If the number is unknown, the rest is counted without being kept.
     """
