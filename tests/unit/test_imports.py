@@ -277,6 +277,7 @@ OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at
 FOREIGN = frozenset(
     {
         "argparse._AppendAction",
+        "os._exit",
         "parser._actions",
         "sys._getframe",
         "zlib._Decompress",
