@@ -22,7 +22,7 @@ from ngramdb import interrupts
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.lm.models import LanguageModel, SharingModel, after_last_border, as_ids
-from ngramdb.lm.spec import is_whole
+from ngramdb.lm.spec import is_real, is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers, shown_arrays
 
 # Default number of beams: that of the paper on diverse search.
@@ -47,13 +47,13 @@ class Sampling:
     top_p: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
+        if not (is_real(self.temperature) and self.temperature > 0):
             raise InvalidArgument(
                 f"a temperature is above 0, not {self.temperature!r}; METHOD greedy is the limit"
             )
         if self.top_k is not None and not (is_whole(self.top_k) and self.top_k >= 1):
             raise InvalidArgument(f"top_k is a whole number from 1 on, not {self.top_k!r}")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
+        if self.top_p is not None and not (is_real(self.top_p) and 0 < self.top_p <= 1):
             raise InvalidArgument(f"top_p is above 0 and at most 1, not {self.top_p!r}")
 
     @property
@@ -76,7 +76,7 @@ class Search:
     def __post_init__(self) -> None:
         if not (is_whole(self.beams) and self.beams >= 1):
             raise InvalidArgument(f"a search has a whole number of beams from 1 on, not {self.beams!r}")
-        if not self.diversity >= 0:
+        if not (is_real(self.diversity) and self.diversity >= 0):
             raise InvalidArgument(f"a diversity is 0 or more, not {self.diversity!r}")
 
 
@@ -137,8 +137,8 @@ class Generator:
         InvalidArgument
             More continuations than the method has, or a number out of range.
         """
-        if n < 0 or n_return < 1:
-            raise InvalidArgument(f"{n} tokens and {n_return} continuations cannot be generated")
+        if not (is_whole(n) and is_whole(n_return) and n >= 0 and n_return >= 1):
+            raise InvalidArgument(f"{n!r} tokens and {n_return!r} continuations cannot be generated")
         ids = tuple(as_ids(context).tolist())
         if isinstance(method, Search):
             if n_return > method.beams:

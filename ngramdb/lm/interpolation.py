@@ -122,12 +122,17 @@ def interpolate(
     Raises
     ------
     InvalidArgument
-        Arrays of different lengths, values that are not probabilities (such as scores of stupid backoff), or
-        scikit-learn is not installed.
+        Arrays of different lengths, values that are not probabilities (such as scores of stupid backoff), no
+        token for which the corpus model has an answer, or scikit-learn is not installed.
     """
     _check_distribution(corpus)
     other = _probabilities(neural, len(corpus))
     answered = ~np.isnan(corpus.prob)
+    if not answered.any():
+        raise InvalidArgument(
+            f"the corpus model has an answer for none of the {len(corpus):,} validation tokens, so there is "
+            "nothing to fit; use a text that resembles the corpus"
+        )
     sparse = answered & corpus.sparse
     dense = answered & ~corpus.sparse
     found = Interpolation(
@@ -233,7 +238,13 @@ def _check_distribution(corpus: Scores) -> None:
 
 
 def _probabilities(values: ArrayLike, n: int) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InvalidArgument(f"the neural model's probabilities are not an array: {error}") from error
+    if given.size and given.dtype.kind not in "fiu":
+        raise InvalidArgument(f"the neural model's probabilities are real numbers, not {given.dtype}")
+    array = given.astype(np.float64)
     if array.shape != (n,):
         raise InvalidArgument(f"{n} tokens were scored, but there are probabilities of shape {array.shape}")
     if array.size and not (array.min() >= 0.0 and array.max() <= 1.0 + 1e-6):

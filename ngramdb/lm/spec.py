@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
@@ -55,7 +55,7 @@ class ModelSpec:
         for name in ("order", "min_count"):
             if isinstance(value := getattr(self, name), Integral):  # convert numpy's types, too
                 object.__setattr__(self, name, int(value))
-        if not 0.0 < self.weight <= 1.0:
+        if not (is_real(self.weight) and 0.0 < self.weight <= 1.0):
             raise InvalidArgument(
                 f"the weight of stupid backoff is above 0 and at most 1, not {self.weight!r}"
             )
@@ -106,6 +106,11 @@ class ModelSpec:
 def is_whole(value: object) -> bool:
     """Return True for an integer, including numpy's types, that is not a boolean."""
     return isinstance(value, (int, Integral)) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Return True for a real number, including numpy's types, that is not a boolean."""
+    return isinstance(value, (float, Real)) and not isinstance(value, bool)
 
 
 class NGram(ModelSpec):

@@ -6,8 +6,11 @@ that the corpus lacks) matches nothing, END is the end of a sentence, `</s>`. Ev
 the GIL and can be stopped (`ngramdb.interrupts`).
 """
 
+import operator
+
 import numpy as np
 
+from cpython.bool cimport PyBool_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
@@ -19,6 +22,10 @@ from ngramdb._cext.base.arguments cimport id_array, int64_array
 from ngramdb._cext.segment.segment cimport Segment
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb.errors import InvalidArgument, NotSupportedError
+
+cdef extern from "ngramdb/base/integers.hpp" namespace "ngramdb":
+    cbool small_int(object, int64_t*)
 
 cdef extern from "<array>" namespace "std" nogil:
     cdef cppclass array3 "std::array<int64_t, 3>":
@@ -569,6 +576,30 @@ cdef class Sampler:
         return drawn.id, drawn.prob
 
 
+cdef int64_t token_of_text(object item) except? -4:
+    """A token id, END, BEGIN or UNKNOWN. Raises InvalidArgument for anything else."""
+    cdef int64_t value
+    if not small_int(item, &value):
+        if PyBool_Check(item) or isinstance(item, np.bool_):
+            refuse_token(item)
+        try:
+            value = operator.index(item)
+        except (TypeError, OverflowError):
+            refuse_token(item)
+    if not BEGIN <= value < 2**32:
+        refuse_token(item)
+    return value
+
+
+cdef int refuse_token(object item) except -1:
+    raise InvalidArgument(f"a token id is a whole number from {BEGIN} to {2**32 - 1}, not {shown(item)}")
+
+
+cdef object shown(object item):
+    text = repr(item)
+    return text if len(text) <= 100 else f"{text[:99]}…"
+
+
 cdef class TextState:
     """The state of a text that a model is reading, for decoders: several texts can continue from one state.
 
@@ -591,21 +622,20 @@ cdef class TextState:
         """Append a token (END and BEGIN included): `read(token)` to this text, `read(origin, token)` to that of `origin`.
 
         `origin` remains unchanged, unless it is this state. Returns the token's probability, NaN if the model has none,
-        and the length of the longest n-gram used. Raises ValueError for the state of another model.
+        and the length of the longest n-gram used. Raises InvalidArgument for the state of another model, and for
+        anything that is not a token id.
         Cost: a search per n-gram length, with the GIL held: 1 to 2 µs if the index is in the processor's cache,
         10 to 60 µs if it is not.
         """
         if token is None:
-            return self._read(self, origin)
-        return self._read(origin, token)
+            return self._read(self, token_of_text(origin))
+        if not isinstance(origin, TextState):
+            raise InvalidArgument(f"the origin of a text is a state of its model, not {shown(origin)}")
+        return self._read(origin, token_of_text(token))
 
     cdef _read(self, TextState origin, int64_t token):
-        if origin is None:
-            raise TypeError("origin must be a TextState, not None")
         if origin.model is not self.model:
-            raise ValueError("this state belongs to another model")
-        if not BEGIN <= token < 2**32:
-            raise ValueError(f"a token id must be from {BEGIN} to {2**32 - 1}, not {token}")
+            raise InvalidArgument("this state belongs to another model")
         cdef Poll poll = current_poll()
         cdef Scored scored = self.state.get().read(origin.state.get()[0], token, &poll)
         return scored.prob, scored.effective_n
@@ -615,6 +645,17 @@ cdef class TextState:
         made = TextState(self.model)
         made.state.get()[0] = self.state.get()[0]
         return made
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __reduce__(self):
+        raise NotSupportedError(
+            "a state reads its model's files and cannot be pickled; pickle the tokens, and read them there"
+        )
 
     @property
     def context(self):

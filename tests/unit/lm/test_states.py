@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.language_corpora import DOCUMENTS, View, model_of
 
+from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, InfGram, KneserNey, NGram, make
 
 SPECS = [
@@ -97,8 +101,6 @@ def test_a_state_reads_on_by_tokens_alone(documents):
     for token in (1, 2, 1):
         assert alone.read(token) == named.read(named, token)
         assert alone.context == named.context
-    with pytest.raises(TypeError):
-        alone.read(None)
 
 
 def test_other_models_states_and_ids_are_refused(documents):
@@ -106,5 +108,46 @@ def test_other_models_states_and_ids_are_refused(documents):
     with pytest.raises(ValueError, match="another model"):
         one.state().read(other.state(), 1)
     for token in (-4, 2**32):
-        with pytest.raises(ValueError, match="a token id must be from -3"):
+        with pytest.raises(ValueError, match="a token id is a whole number from -3"):
             one.state().read(one.state(), token)
+
+
+NO_TOKENS = (1.9, np.float64(2.7), 1j, True, np.True_, "x", None, [1], np.array([1]), 2**40, 2**70, -4)
+
+
+@pytest.mark.parametrize("token", NO_TOKENS, ids=repr)
+def test_what_is_not_a_token_id_is_refused_by_states_as_by_models(token):
+    model = MODELS[0]
+    state = model.state()
+    asked = (lambda: state.read(token), lambda: state.read(state, token))
+    for ask in (*asked, lambda: model.prob([1], token), lambda: model.score([1, token])):
+        if token is None and ask is asked[1]:
+            continue  # the same as `state.read(state)`
+        with pytest.raises(InvalidArgument):
+            ask()
+    with pytest.raises(InvalidArgument):
+        state.read(state, None)
+    assert state.context == model.state().context
+
+
+def test_origins_are_states_of_the_same_model():
+    state, other = MODELS[0].state(), MODELS[1].state()
+    for origin in (other, 3, None, "x"):
+        with pytest.raises(InvalidArgument, match="state"):
+            state.read(origin, 1)
+
+
+def test_numpy_integers_are_token_ids():
+    state, other = MODELS[0].state(), MODELS[0].state()
+    assert same(state.read(np.uint8(2))[0], other.read(2)[0])
+
+
+def test_states_are_copied_and_not_pickled():
+    state = MODELS[0].state()
+    state.read(1)
+    for made in (copy.copy(state), copy.deepcopy(state)):
+        assert made.context == state.context
+        made.read(2)
+        assert made.context != state.context
+    with pytest.raises(NotSupportedError, match="a state reads its model's files"):
+        pickle.dumps(state)
