@@ -1,10 +1,10 @@
-"""Patterns: n-grams and what stands for several of them.
+"""N-grams, and patterns that match several of them.
 
-`nodes` has the kinds of patterns that plans hold, `grams` exact n-grams. `string_to_ids` finds the sequences
-that spell a text, with an `automaton` over bytes; `token_regex` has regular expressions over tokens.
-`text_matching` does so for MATCH TEXT and IGNORE CASE, `programs` turns regular expressions into patterns.
-`letter_case` compares letters in any case. `phrases` and `advice` are about patterns that find nothing.
-`regular` in `ngramdb.tokenizers` compares expressions with the words of a vocabulary.
+`nodes` has the kinds of patterns that plans hold, `grams` exact n-grams. `text_matching` matches text under
+MATCH TEXT and IGNORE CASE; `string_to_ids` finds the token sequences that spell it, with an `automaton` over
+bytes. `token_regex` has regular expressions over tokens, which `programs` turns into patterns. `letter_case`
+compares letters in any case. `phrases` and `advice` are about patterns that find nothing. Expressions are
+compared with the words of a vocabulary in `ngramdb.tokenizers.regular`.
 """
 
 from ngramdb.lazy import attach_stub

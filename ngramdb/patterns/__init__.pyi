@@ -2,7 +2,6 @@ from .grams import SHOWN_CHARACTERS as SHOWN_CHARACTERS
 from .grams import SINGLE as SINGLE
 from .grams import Gram as Gram
 from .grams import gives_pieces as gives_pieces
-from .grams import gives_words as gives_words
 from .grams import show_ids as show_ids
 from .grams import show_text as show_text
 from .grams import spells as spells

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from ngramdb.diacritics import SINGLE as IDEOGRAPHS
 from ngramdb.errors import InvalidArgument, ResourceError
-from ngramdb.patterns.grams import SINGLE, gives_pieces, gives_words, show_text
+from ngramdb.patterns.grams import SINGLE, gives_pieces, show_text
 from ngramdb.patterns.phrases import EXPRESSION, MAYBE_WILDCARD, Phrase, has_wildcard
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
@@ -118,7 +118,7 @@ def _part(word: str, corpus: Corpus) -> str | None:
     if "\\" not in word:
         word = tokenizer.normalized(word)
     try:
-        asked = tokenizer.may_match if gives_words(tokenizer) else tokenizer.word_may_match
+        asked = tokenizer.may_match if tokenizer.has_own_words else tokenizer.word_may_match
         return (
             _slashed(word) if asked(word, False) else in_parts(word, by_word=gives_pieces(tokenizer)) or None
         )
@@ -142,7 +142,7 @@ def _slashed(expression: str) -> str:
 def _takes_expressions(corpus: Corpus) -> bool:
     """Return True if PREFIX and expressions can be answered. Pieces that spell no text need stored texts."""
     tokenizer = corpus.tokenizer
-    if gives_words(tokenizer):
+    if tokenizer.has_own_words:
         return True
     is_read = not tokenizer.lossless
     return gives_pieces(tokenizer) and not (
@@ -159,8 +159,6 @@ _SEPARATOR = re.compile(r"\\(?P<escaped>[^\w\s])|(?P<plain>[ '\"@,:;!%&=~<>#/-])
 SINGLE_SET = "[\u4e00-\u9fff]"
 _QUANTIFIED = frozenset("*+?{")
 _SPECIAL = frozenset(".^$*+?{}[]\\|()")
-
-MayMatch = Callable[[str, bool], bool]
 
 
 class Compared(NamedTuple):

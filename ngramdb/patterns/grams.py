@@ -132,14 +132,9 @@ def spells(corpus: Corpus) -> bool:
     )
 
 
-def gives_words(tokenizer: Tokenizer) -> bool:
-    """Return True if tokens are words: those of `words` and its variants, or a tokenizer's own."""
-    return tokenizer.has_own_words
-
-
 def gives_pieces(tokenizer: Tokenizer) -> bool:
     """Return True if tokens are pieces of words, and the words of texts can be found."""
-    if tokenizer.kind in SINGLE or gives_words(tokenizer):
+    if tokenizer.kind in SINGLE or tokenizer.has_own_words:
         return False
     return tokenizer.token_bytes is not None or tokenizer.has_places
 

@@ -39,10 +39,10 @@ class Variants:
         return bool(self.grams)
 
     def details(self) -> tuple[str, ...]:
-        """Return a line per variant, the most frequent first."""
+        """Return a line per variant, the most frequent first; token ids distinguish equal texts."""
         rows = sorted(zip(self.counts, self.grams, self.weights, strict=True), key=lambda row: -row[0])
         return tuple(
-            f"{gram.shown} {gram_ids(gram)}: {count:,}" + (f", counted {weight} times" if weight > 1 else "")
+            f"{gram.shown} {list(gram.key)}: {count:,}" + (f", counted {weight} times" if weight > 1 else "")
             for count, gram, weight in rows
         )
 
@@ -198,8 +198,3 @@ class TokenPattern:
 
 
 Pattern = Gram | Variants | StoredText | StoredWords | Gapped | TokenPattern
-
-
-def gram_ids(gram: Gram) -> str:
-    """Format a variant's token ids, which distinguish variants with the same text."""
-    return "[" + ", ".join(map(str, gram.key)) + "]"

@@ -169,7 +169,7 @@ def _shown_tokens(ids: tuple[int, ...], tokenizer: Tokenizer) -> str:
 # ---- vocabularies of words --------------------------------------------------------------------------------
 
 
-class WordList:
+class VocabularyText:
     """A vocabulary as one string of bytes, a line per word, for regular expressions."""
 
     def __init__(self, flat: NDArray[np.uint8], offsets: IntArray) -> None:
@@ -193,19 +193,19 @@ class WordList:
         return ids
 
 
-_WORD_LISTS: WeakKeyDictionary[Tokenizer, WordList] = WeakKeyDictionary()
+_VOCABULARIES: WeakKeyDictionary[Tokenizer, VocabularyText] = WeakKeyDictionary()
 
 
-def word_list(tokenizer: Tokenizer) -> WordList:
+def word_list(tokenizer: Tokenizer) -> VocabularyText:
     """Return the tokenizer's words. Cost: a pass over the vocabulary whenever it has grown."""
-    found = _WORD_LISTS.get(tokenizer)
+    found = _VOCABULARIES.get(tokenizer)
     if found is None or found.n_words != tokenizer.n_vocabulary:
         pieces = tokenizer.spellings
         if pieces is None:  # the tokenizer changes texts
             texts = [text.encode() for text in tokenizer.all_texts()]
             offsets = np.cumsum([0, *map(len, texts)])
             pieces = np.frombuffer(b"".join(texts), dtype=np.uint8), offsets
-        found = _WORD_LISTS[tokenizer] = WordList(*pieces)
+        found = _VOCABULARIES[tokenizer] = VocabularyText(*pieces)
     return found
 
 

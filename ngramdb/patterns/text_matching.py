@@ -36,7 +36,10 @@ MAX_NEEDED_PIECES = 32
 
 
 def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simple:
-    """Match a text under MATCH TEXT, IGNORE CASE or both."""
+    """Match a text under MATCH TEXT, IGNORE CASE or both.
+
+    IGNORE CASE alone compares tokens if these are characters or words, else letters.
+    """
     tokenizer = corpus.tokenizer
     if not takes_text(tokenizer):
         _refuse(corpus)
@@ -59,16 +62,11 @@ def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simp
     return _words_in_any_case(text, corpus)
 
 
-def in_any_case(text: str, corpus: Corpus) -> Simple:
-    """Match a text under IGNORE CASE: by tokens if these are characters or words, else by letters."""
-    return matched(text, False, True, corpus)
-
-
 def tokens_in_any_case(text: str, corpus: Corpus) -> Simple:
     """Match the tokens of a text, each in any case: under MATCH TOKENS, or if tokens are words."""
     tokenizer = corpus.tokenizer
     if tokenizer.kind == "chars" or tokenizer.kind.startswith("words"):  # tokens are compared anyway
-        return in_any_case(text, corpus)
+        return matched(text, False, True, corpus)
     corpus.check_difference()
 
     @cache

@@ -154,11 +154,6 @@ def has_edges(shape: Shape) -> bool:
     return _has(shape, Edge)
 
 
-def has_words(shape: Shape) -> bool:
-    """Return True if it has words of the text."""
-    return _has(shape, Words)
-
-
 def needed(shape: Shape) -> list[IntArray]:
     """Return sets of tokens, ascending, each of which has a token of every match."""
     if isinstance(shape, OneOf):
@@ -244,7 +239,7 @@ def listed(shape: Shape, most: int) -> list[Key] | None:
 
     Then every occurrence of one of them is a match, and there is one match per position.
     """
-    found = None if has_edges(shape) or has_words(shape) else grams(shape)
+    found = None if _has(shape, Edge) or _has(shape, Words) else grams(shape)
     if found is None or len(found) > most:
         return None
     ordered = sorted(set(found))

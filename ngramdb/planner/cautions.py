@@ -29,7 +29,6 @@ from ngramdb.patterns import (
     Gram,
     Noted,
     Phrase,
-    gives_words,
     show_text,
     spells,
     string_to_ids,
@@ -121,7 +120,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     is_sought = phrase.matched is not None or phrase.as_text
     has_marks = SENTENCE_MARKS.search(text) is not None
     is_wildcard = wildcards.reads_as_wildcard(text) and not (is_pattern or quoted)
-    in_words = is_sought and gives_words(corpus.tokenizer) and INNER_MARK.search(text) is not None
+    in_words = is_sought and corpus.tokenizer.has_own_words and INNER_MARK.search(text) is not None
     if not (is_pattern or quoted or has_marks or is_wildcard or in_words):
         return None
     sought = phrase.gram

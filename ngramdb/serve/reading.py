@@ -10,7 +10,7 @@ from typing import Any
 from ngramdb.api import Result
 from ngramdb.errors import QueryError, StorageError
 from ngramdb.interrupts import Interrupt
-from ngramdb.patterns.grams import gives_pieces, gives_words
+from ngramdb.patterns.grams import gives_pieces
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.requests import Asked, Given, Planned, pattern_of
 from ngramdb.serve.database_pool import Library, Named
@@ -129,7 +129,7 @@ class Reader:
         }
         tokenizer = named.hosted.connection.corpus(named.corpus).tokenizer
         own["tokens_are"] = (
-            "pieces" if gives_pieces(tokenizer) else "words" if gives_words(tokenizer) else "other"
+            "pieces" if gives_pieces(tokenizer) else "words" if tokenizer.has_own_words else "other"
         )
         page.facts = {"corpus": named.name, "database": named.hosted.name, **own, "fields": fields}
         return page

@@ -272,7 +272,7 @@ def test_modules_do_not_need_each_other() -> None:
 # Names that Python itself offers although they are private: methods of named tuples, the errors of all
 # threads, and what its own modules do to locks in forked children. (fork_safety.py also uses importlib's
 # `_bootstrap`, `_module_locks` and a module's `_initializing`, and does without if they are missing.)
-OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit"})
+OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit", "_exit"})
 # Names for which other libraries have no public equivalent.
 FOREIGN = frozenset(
     {

@@ -15,7 +15,6 @@ from ngramdb.patterns import (
     StoredText,
     StoredWords,
     TokenPattern,
-    gives_words,
     show_text,
     takes_text,
 )
@@ -104,13 +103,14 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> Sim
             return _remembered(scope, text_matching.matched(value, True, ignore_case, corpus), value, corpus)
         gram = bind_text(scope.value_of(ngram), corpus.tokenizer)
         if value and ignore_case:
-            are_words = gives_words(corpus.tokenizer)
+            are_words = corpus.tokenizer.has_own_words
             # Some tokenizers drop unknown words, which may be known in another case.
             if len(corpus.tokenizer.split(value) if are_words else gram):
-                match = (
-                    text_matching.tokens_in_any_case if by_tokens or are_words else text_matching.in_any_case
-                )
-                return _remembered(scope, match(value, corpus), value, corpus)
+                if by_tokens or are_words:
+                    found = text_matching.tokens_in_any_case(value, corpus)
+                else:
+                    found = text_matching.matched(value, False, True, corpus)
+                return _remembered(scope, found, value, corpus)
     except (InvalidArgument, ResourceError) as error:
         scope.refuse(str(error), node, error)
     if value and not len(gram):

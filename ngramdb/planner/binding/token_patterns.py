@@ -25,7 +25,6 @@ from ngramdb.patterns import (
     TokenPattern,
     Variants,
     gives_pieces,
-    gives_words,
     programs,
     same_letters,
     show_ids,
@@ -196,7 +195,7 @@ class _Binding:
             return programs.as_shape(found)
         if isinstance(found, StoredText) or set(found.weights) - {1}:
             tokenizer = self._corpus.tokenizer
-            joins = gives_words(tokenizer) or tokenizer.token_bytes is not None
+            joins = tokenizer.has_own_words or tokenizer.token_bytes is not None
             why = (
                 "MATCH TEXT finds pieces of words here, and this needs whole tokens"
                 if self._is_alone
@@ -228,8 +227,8 @@ class _Binding:
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
         by_text = gives_pieces(tokenizer) and not by_tokens
-        by_pieces = by_tokens and not gives_words(tokenizer) and kind not in SINGLE
-        by_words = gives_words(tokenizer) or by_text or by_pieces
+        by_pieces = by_tokens and not tokenizer.has_own_words and kind not in SINGLE
+        by_words = tokenizer.has_own_words or by_text or by_pieces
         self._require_letters(manner, whole)
         if not by_words and (prefix or kind not in SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
@@ -335,7 +334,7 @@ class _Binding:
         kind = tokenizer.kind
         by_tokens = self._by_tokens(manner, node)
         by_text = gives_pieces(tokenizer) and not by_tokens
-        if not gives_words(tokenizer) and kind not in SINGLE and not by_text and not by_tokens:
+        if not tokenizer.has_own_words and kind not in SINGLE and not by_text and not by_tokens:
             text = (
                 f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
                 f"{_others(kind)}: load it with the tokenizer `words`"
