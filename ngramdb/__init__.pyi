@@ -3,10 +3,10 @@ from . import errors as errors
 from . import lm as lm
 from .api.building import build as build
 from .api.building import missing as missing
+from .api.connecting import commit as commit
+from .api.connecting import connect as connect
+from .api.connecting import connect_remote as connect_remote
 from .api.connection import Connection as Connection
-from .api.connection import commit as commit
-from .api.connection import connect as connect
-from .api.connection import connect_remote as connect_remote
 from .api.corpus import Corpus as Corpus
 from .api.cursor import Cursor as Cursor
 from .api.remote import RemoteConnection as RemoteConnection

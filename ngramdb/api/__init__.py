@@ -4,11 +4,12 @@ The command line and the REPL are built on this package; of the packages below t
 that split and colour statements. It is the one place that wires language, planner, executor and engine
 together.
 
-`Connection` (`connection`) and `Corpus` (`corpus`) share `database` (store, version,
-settings, writers), `session` (a database at one snapshot, for planner and executor) and `corpus_handle` (a
-corpus at the newest version). The methods of `Corpus` that are not those of statements are in `data_verbs`
-and `array_verbs`. `verbs/` does the work that takes more than a few lines, `conversion` converts documents
-given in Python. `remote` queries the database of a service; `wire` is the format of their messages.
+`connecting` opens databases. `Connection` (`connection`) and `Corpus` (`corpus`) share `database` (store,
+version, settings, writers), `session` (a database at one snapshot, for planner and executor) and
+`corpus_handle` (a corpus at the newest version). The methods of `Corpus` that are not those of statements
+are in `data_verbs` and `array_verbs`. `verbs/` does the work that takes more than a few lines, `conversion`
+converts documents given in Python. `remote` queries the database of a service; `wire` is the format of their
+messages.
 
 The names are in `__init__.pyi`; each module is imported on the first use of one of its names.
 """

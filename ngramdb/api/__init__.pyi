@@ -5,10 +5,10 @@ from .building import PartReport as PartReport
 from .building import build as build
 from .building import collected as collected
 from .building import missing as missing
+from .connecting import commit as commit
+from .connecting import connect as connect
+from .connecting import connect_remote as connect_remote
 from .connection import Connection as Connection
-from .connection import commit as commit
-from .connection import connect as connect
-from .connection import connect_remote as connect_remote
 from .corpus import Corpus as Corpus
 from .cursor import Cursor as Cursor
 from .cursor import Result as Result

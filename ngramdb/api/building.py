@@ -24,7 +24,7 @@ from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.sources import PathLike, expand
 from ngramdb.interrupts import ProgressCallback
-from ngramdb.planner.options import LOAD_OPTIONS
+from ngramdb.planner.options import LOAD_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.tokenizers.registry import create_tokenizer
 
@@ -81,7 +81,7 @@ def build(
     if on_error not in ("fail", "skip"):
         raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
     names = as_paths(paths, "build takes a path or a list of paths")
-    checked = {name: _checked(name, value) for name, value in options.items() if value is not None}
+    checked = _checked(options)
     tokenizer = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
     made = create_tokenizer(tokenizer)
     left_out: list[str] = []
@@ -107,13 +107,12 @@ def _beginning(tokenizer: Any, settings: Mapping[str, Any]) -> building.Begin:
     return begin
 
 
-def _checked(name: str, value: Any) -> Any:
-    if name in _OF_ONE_LOAD:
-        raise InvalidArgument(f"{name} applies to a single load, not to a build in parts")
-    if name not in LOAD_OPTIONS:
-        known = ", ".join(known for known in LOAD_OPTIONS if known not in _OF_ONE_LOAD)
-        raise InvalidArgument(f"no option {name!r}; known: {known}")
-    return LOAD_OPTIONS[name].check(name, value)
+def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
+    for name in options:
+        if name in _OF_ONE_LOAD and options[name] is not None:
+            raise InvalidArgument(f"{name} applies to a single load, not to a build in parts")
+    known = {name: option for name, option in LOAD_OPTIONS.items() if name not in _OF_ONE_LOAD}
+    return checked_options(options, known)
 
 
 def missing(out: PathLike | Iterable[PathLike], n: int) -> list[int]:

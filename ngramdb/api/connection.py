@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 # Before the modules that import it, because its own imports are deep: if Python's frames fill a chunk of
 # memory, each call maps and unmaps another one (18 ms of the 125 that importing all this took).
@@ -16,21 +16,18 @@ from ngramdb import bool_arguments, notebook
 from ngramdb.api.database import Database, letting_go
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
-from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
-from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
+from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
-    from ngramdb.api import building, conversion, cursor, remote, session, statements
+    from ngramdb.api import building, conversion, cursor, session, statements
     from ngramdb.api import corpus as verbs
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
-    from ngramdb.api.remote import RemoteConnection
     from ngramdb.api.verbs import corpora
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.loading.committing import CommitReport
@@ -46,7 +43,6 @@ else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     conversion = lazy_module("ngramdb.api.conversion")
-    remote = lazy_module("ngramdb.api.remote")
     session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
@@ -54,101 +50,6 @@ else:
 
 _T = TypeVar("_T")
 _letting_go = letting_go(lambda connection: connection._database)
-
-
-@overload
-def connect(
-    path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: None = None
-) -> Connection: ...
-@overload
-def connect(path: str, *, read_only: bool = False, token: str) -> RemoteConnection: ...
-@bool_arguments.checked
-def connect(
-    path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
-) -> Connection | RemoteConnection:
-    """Open a database.
-
-    ```
-    db = ngramdb.connect("corpora.ngdb")            # a folder, created if missing
-    db = ngramdb.connect("corpora.ngdb", read_only=True)
-    db = ngramdb.connect()                          # in memory
-    db = ngramdb.connect("http://localhost:8765")   # the databases of `ngramdb serve`
-    db = ngramdb.connect("s3://bucket/corpora.ngdb", read_only=True)    # in an object store
-    ```
-
-    Parameters
-    ----------
-    path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection.
-        An address (`http://…`) returns a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
-        reading; type checkers cannot distinguish addresses from paths and assume a `Connection`, unless there
-        is a token: `connect_remote` has the right type. Any other URL is that of a database in an object
-        store, opened by the library fsspec; fetched blocks are cached on the local disk (docs/scale.md,
-        "Object stores"). `memory://name` is one in this process's memory, for tests: it can be opened again
-        until the process ends
-    read_only : reject every statement that writes; the database must exist
-    token : the server's token; by default the variable NGRAMDB_TOKEN
-
-    Raises
-    ------
-    StorageError
-        The folder is not a database, was written by a newer version, is damaged, or cannot be created.
-    InvalidArgument
-        `path` is not a path, or a database in memory is to be opened read-only.
-
-    Notes
-    -----
-    Cost: independent of the size of the database.
-    """
-    if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
-    if isinstance(path, str) and path.startswith(("http://", "https://")):
-        return connect_remote(path, token=token)
-    if token is not None:
-        raise InvalidArgument("a token is for a server's address")
-    if path is None or path == ":memory:":
-        if read_only:
-            raise InvalidArgument("a database in memory is new and empty; it cannot be opened read-only")
-        return Connection(Database(Store.open(MemoryDirectory(), read_only=False, create=True)))
-    directory = directory_at(os.fspath(path))
-    return Connection(Database(Store.open(directory, read_only=read_only, create=not read_only)))
-
-
-def connect_remote(address: str, *, token: str | None = None) -> RemoteConnection:
-    """Connect to the databases of `ngramdb serve` at an address, for reading.
-
-    Parameters
-    ----------
-    address : such as `http://localhost:8765`
-    token : the server's token; by default the variable NGRAMDB_TOKEN
-
-    Raises
-    ------
-    InvalidArgument
-        `address` is not the address of a server. Whether a server answers there is known after the first
-        query.
-    """
-    return remote.RemoteConnection(address, token)
-
-
-def connect_later(path: str | os.PathLike[str]) -> Connection:
-    """Connect as `connect`, but let the first write create a missing database; not in an object store."""
-    directory = directory_at(path)
-    if not isinstance(directory, RealDirectory):
-        return Connection(Database(Store.open(directory, create=False)))
-    parent, _ = os.path.split(directory.description)
-    if not os.path.isdir(parent) or os.path.lexists(directory.description):
-        return connect(path)
-    return Connection(Database(Store.open(MemoryDirectory()), absent=directory))
-
-
-def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterable[PathLike]) -> CommitReport:
-    """Commit the parts of a build to the database at that path, as `Connection.commit_parts` does.
-
-    A missing database is created, but not if the parts cannot be committed.
-    """
-    building.collected(out)
-    with connect(database) as connection:
-        return connection.commit_parts(corpus, out)
 
 
 class Connection(HasErrors):
@@ -497,12 +398,7 @@ class Connection(HasErrors):
             An unknown tokenizer or option, or a separator that is not one token.
         """
         _check_name(name)
-        checked: dict[str, Any] = {}
-        for option, value in options.items():
-            if option not in CORPUS_OPTIONS:
-                raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
-            if value is not None:  # None is the same as not given
-                checked[option] = CORPUS_OPTIONS[option].check(option, value)
+        checked = checked_options(options, CORPUS_OPTIONS)
         try:
             named = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
             corpora.create_corpus(self._database, name, named, if_not_exists, checked)
@@ -599,15 +495,14 @@ class Connection(HasErrors):
         """
         if not isinstance(name, str) or not name:
             raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
-        checked: dict[str, Any] = {}
-        for option, value in options.items():
-            if option not in ATTACH_OPTIONS:
-                raise InvalidArgument(f"no option {option!r}; known: {', '.join(ATTACH_OPTIONS)}")
-            if value is None:
-                continue
-            given = os.fspath(value) if isinstance(value, os.PathLike) else value
-            is_object = option == "tokenizer" and not isinstance(given, str)
-            checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
+        tokenizer = options.get("tokenizer")
+        is_object = tokenizer is not None and not isinstance(tokenizer, (str, os.PathLike))
+        given = {
+            option: os.fspath(value) if isinstance(value, os.PathLike) else value
+            for option, value in options.items()
+            if not (is_object and option == "tokenizer")
+        }
+        checked = checked_options(given, ATTACH_OPTIONS) | ({"tokenizer": tokenizer} if is_object else {})
         self._database.attach(attached.attachment_of(conversion.as_path(path), name, checked))
         return verbs.Corpus(self._database, name, at_once=False)  # the first query samples keys
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngramdb import bool_arguments
 from ngramdb.api.corpus_handle import BoundCorpus
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.ingest import arrow_objects
     from ngramdb.interrupts import ProgressCallback
-    from ngramdb.planner import cautions, options, parameters
+    from ngramdb.planner import cautions, parameters
+    from ngramdb.planner import options as load_options
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
     from ngramdb.questions import binder, delete, docs_plan, python_warnings
@@ -55,7 +56,7 @@ else:
     arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
     loads = lazy_module("ngramdb.engine.loading.loads")
     loading = lazy_module("ngramdb.engine.loading.request")
-    options = lazy_module("ngramdb.planner.options")
+    load_options = lazy_module("ngramdb.planner.options")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.questions.arguments.parsing")
     docs_plan = lazy_module("ngramdb.questions.docs_plan")
@@ -158,7 +159,7 @@ class DataVerbs:
         if not isinstance(on_error, str) or on_error not in ("fail", "skip"):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
-        checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        checked = load_options.checked_options(given, load_options.LOAD_OPTIONS)
         database, skip = self._bound.database, on_error == "skip"
         if arrow_objects.is_table(paths):
             request = loading.LoadRequest((), skip, **checked)
@@ -314,7 +315,7 @@ class DataVerbs:
         """
         self._bound.check_whole("decontaminate")
         options = {"text": text, "format": format, "separator": separator}
-        given = {name: _checked(name, value) for name, value in options.items() if value is not None}
+        given = load_options.checked_options(options, load_options.LOAD_OPTIONS)
         if source_field is not None and not isinstance(source_field, str):
             raise InvalidArgument(f"source_field is the path of a field, not {source_field!r}")
         with self._bound.work():
@@ -488,9 +489,3 @@ class DataVerbs:
         layout = infini_gram_files.Layout(version, shards, token_dtype)
         with self._bound.work():
             return infini_gram_files.write_index(self._bound.current(), conversion.as_path(folder), layout)
-
-
-def _checked(name: str, value: Any) -> Any:
-    if name not in options.LOAD_OPTIONS:
-        raise InvalidArgument(f"no option {name!r}; known: {', '.join(options.LOAD_OPTIONS)}")
-    return options.LOAD_OPTIONS[name].check(name, value)

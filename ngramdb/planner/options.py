@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
@@ -67,6 +68,20 @@ class OptionType(NamedTuple):
             )
             raise InvalidArgument(f"{name} is {limit}, not {value:,}")
         return value
+
+
+def checked_options(given: Mapping[str, Any], known: Mapping[str, OptionType]) -> dict[str, Any]:
+    """Return the given options, except those that are None, with checked values.
+
+    Raises
+    ------
+    InvalidArgument
+        An unknown option, or an invalid value.
+    """
+    for name in given:
+        if name not in known:
+            raise InvalidArgument(f"no option {name!r}; known: {', '.join(known)}")
+    return {name: known[name].check(name, value) for name, value in given.items() if value is not None}
 
 
 CORPUS_OPTIONS: dict[str, OptionType] = {

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
-from ngramdb.api.connection import connect_later
+from ngramdb.api.connecting import connect_later
 from ngramdb.cli.shell.destination import Announced, LateFile, destination
 from ngramdb.cli.shell.marks import marks_of
 from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
