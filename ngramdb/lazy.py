@@ -15,6 +15,7 @@ else:
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_TOO_MANY = (errno.EMFILE, errno.ENFILE)
+
+
 class _LazyModule:
     """A stand-in for a module; attributes are cached, so that repeated access costs nothing more."""
 
@@ -33,10 +37,25 @@ class _LazyModule:
         self.__dict__["_name"] = name
 
     def __getattr__(self, attribute: str) -> Any:
-        module: ModuleType = import_module(self.__dict__["_name"])
+        module = imported(self.__dict__["_name"])
         value = getattr(module, attribute)
         self.__dict__[attribute] = value
         return value
+
+
+def imported(name: str) -> ModuleType:
+    """Import a module. Raises ResourceError if the process has too many open files to read it."""
+    try:
+        return import_module(name)
+    except (OSError, ImportError) as error:
+        # The loader of shared libraries reports it in words only.
+        if getattr(error, "errno", None) not in _TOO_MANY and os.strerror(errno.EMFILE) not in str(error):
+            raise
+        from ngramdb.errors import ResourceError
+
+        raise ResourceError(
+            f"cannot load the module {name}: too many open files; close some, or raise the limit (ulimit -n)"
+        ) from error
 
 
 def lazy_module(name: str) -> Any:
@@ -62,9 +81,9 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = modules[name]
         if module == ".":  # a module of the package itself
-            value: Any = import_module(f"{package}.{name}")
+            value: Any = imported(f"{package}.{name}")
         else:
-            value = getattr(import_module(package + module), name)
+            value = getattr(imported(package + module), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -9,9 +9,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from ngramdb.lazy import imported
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.requests import Asked, Given, Parameter, Planned
 from ngramdb.questions.spelling import Spelling
@@ -38,7 +38,7 @@ ROUTES = {
 def request_named(route: str) -> Request:
     """Return the question at an address of a corpus; the first call imports its module."""
     module, _, name = ROUTES[route].partition(".")
-    found: Request = getattr(import_module(f"ngramdb.questions.{module}"), name)
+    found: Request = getattr(imported(f"ngramdb.questions.{module}"), name)
     return found
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from ngramdb.lazy import imported
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
@@ -108,7 +109,7 @@ def attach(owner: type) -> None:
     """Give a class the verbs of all statements."""
 
     def load(name: str) -> Any:
-        found = vars(import_module(f"ngramdb.questions.{VERBS[name]}").Verbs)[name]
+        found = vars(imported(f"ngramdb.questions.{VERBS[name]}").Verbs)[name]
         _name_after(owner, found)
         return found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -15,6 +17,7 @@ import pytest
 
 import ngramdb
 from ngramdb.lazy import lazy_module
+from ngramdb.questions.definition import request_named
 
 PACKAGE = Path(ngramdb.__file__).parent
 # The packages whose names are imported at their first use.
@@ -89,3 +92,30 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
     }
     assert all(find_spec(f"ngramdb.{name}") for name in others)  # a name that moved would be loaded by nobody
     assert loaded.isdisjoint(others)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, os.strerror(errno.EMFILE), "x.py"),
+        OSError(errno.ENFILE, os.strerror(errno.ENFILE)),
+        ImportError("x.so: cannot open shared object file: Too many open files"),
+    ],
+    ids=repr,
+)
+def test_a_module_that_cannot_be_read_for_open_files_is_an_error_with_advice(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr("ngramdb.lazy.import_module", failing)
+    with pytest.raises(ngramdb.ResourceError, match=r"module x: too many open files; .*ulimit -n"):
+        _ = lazy_module("x").y
+    with pytest.raises(ngramdb.ResourceError, match="too many open files"):
+        request_named("count")
+
+
+def test_other_errors_of_an_import_stay() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        _ = lazy_module("ngramdb.no_such_module").y
