@@ -22,6 +22,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
+from ngramdb.terminal_escapes import visible
 
 if TYPE_CHECKING:
     from ngramdb.api import building, conversion, cursor, session, statements
@@ -95,8 +96,8 @@ class Connection(HasErrors):
         try:
             names = ", ".join(self.corpora()) or "none"
         except NgramdbError as error:  # debuggers and logs display objects in any state
-            return f"<ngramdb.Connection: {error}>"
-        return f"<ngramdb.Connection, version {self.version}, corpora: {names}>"
+            return visible(f"<ngramdb.Connection: {error}>")
+        return visible(f"<ngramdb.Connection, version {self.version}, corpora: {names}>")
 
     def _repr_html_(self) -> str:
         """Return the corpora as HTML, as in SHOW CORPORA."""

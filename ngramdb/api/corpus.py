@@ -17,6 +17,7 @@ from ngramdb.api.database import Database
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
 from ngramdb.questions import verbs
+from ngramdb.terminal_escapes import visible
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes.change import ChangeOutcome
@@ -106,9 +107,9 @@ class Corpus(_Verbs):
         try:
             view = self._bound.current()
         except NgramdbError as error:  # debuggers and logs show objects whatever their state
-            return f"<ngramdb.Corpus {self.name}: {error}>"
+            return visible(f"<ngramdb.Corpus {self.name}: {error}>")
         n_segments = len(view.index.signs)
-        return (
+        return visible(
             f"<ngramdb.Corpus {view.entry.name}: "
             f"{view.n_documents:,} document{'' if view.n_documents == 1 else 's'}, "
             f"{view.n_tokens:,} token{'' if view.n_tokens == 1 else 's'}, "

@@ -39,6 +39,7 @@ from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
 from ngramdb.questions import python_warnings
 from ngramdb.questions.verbs import LazyVerb
+from ngramdb.terminal_escapes import visible
 from ngramdb.types import array_of
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class RemoteConnection(HasErrors):
         self._local = threading.local()
 
     def __repr__(self) -> str:
-        return f"<ngramdb.RemoteConnection {self._address}>"
+        return visible(f"<ngramdb.RemoteConnection {self._address}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the address; also the token, if it was passed and not read from the environment."""
@@ -265,7 +266,7 @@ class RemoteCorpus(_Verbs):
         )  # warnings about the conditions, as `where` gave them
 
     def __repr__(self) -> str:
-        return f"<ngramdb.RemoteCorpus {self.name} of {self._connection!r}>"
+        return visible(f"<ngramdb.RemoteCorpus {self.name} of {self._connection!r}>")
 
     n_documents = property(lambda self: self._asked("n_documents", {}))
     n_tokens = property(lambda self: self._asked("n_tokens", {}))

@@ -28,6 +28,7 @@ from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, Storag
 from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
 from ngramdb.lm.arpa import names_of
 from ngramdb.lm.values import Integers
+from ngramdb.terminal_escapes import visible
 
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
 
@@ -225,7 +226,7 @@ class Model:
         return self._token(word) != UNKNOWN
 
     def __repr__(self) -> str:
-        return f"<Model from {os.path.basename(self.path)}>"
+        return visible(f"<Model from {os.path.basename(self.path)}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
         path, config, corpus, order = self._arguments

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from pathlib import Path
 
+import ngramdb
 from ngramdb.terminal_escapes import visible, visible_json
 
 EVERY = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF)
@@ -33,3 +35,17 @@ def test_what_is_written_out_can_be_read() -> None:
     assert visible("a\nb\tc\r", lines=True) == "a\nb\tc\\r"
     written = json.dumps({EVERY: EVERY}, ensure_ascii=False)
     assert json.loads(visible_json(written)) == {EVERY: EVERY}
+
+
+def test_objects_are_shown_without_control_characters(tmp_path: Path) -> None:
+    name = "esc\x1b[2J\u202ename"
+    with ngramdb.connect(tmp_path / "a\x1b[2Jb") as db:
+        corpus = db.create_corpus(name)
+        corpus.append(["a b"])
+        shown = [db, corpus, corpus.where('"a"'), db.settings, db.execute("SHOW CORPORA"), corpus.kwic("a")]
+        db.drop_corpus(name)
+        shown += [corpus]
+        for one in shown:
+            assert visible(repr(one), lines=True) == repr(one)
+    for one in (db, corpus):
+        assert visible(repr(one)) == repr(one)
