@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.loading.writer import LoadCallback
 from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, TokenizerEntry
 from ngramdb.engine.storage.transaction import write_content
+from ngramdb.engine.storage.versions import now
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
 from ngramdb.executor.results.result import Result
@@ -218,7 +218,7 @@ def analyze(database: Database, name: str, order: int | None = None) -> Analysis
 def entry_of(statistics: Statistics) -> StatisticsEntry:
     """Return statistics in the form that the catalog stores."""
     return StatisticsEntry(
-        created=time.time(),
+        created=now(),
         segments=digest(statistics.segments),
         n_tokens=statistics.n_tokens,
         n_documents=statistics.n_documents,

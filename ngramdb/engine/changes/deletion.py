@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -17,7 +16,7 @@ from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
-from ngramdb.engine.storage.versions import author
+from ngramdb.engine.storage.versions import author, now
 from ngramdb.errors import BindError
 from ngramdb.segments.merging import write_removed
 from ngramdb.segments.parts import Part
@@ -64,7 +63,7 @@ def write_removal(
     doc_ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     removal = Removal(
         version=transaction.manifest.version + 1,
-        created=time.time(),
+        created=now(),
         by=author(),
         corpus=view.entry.name,
         action=action,

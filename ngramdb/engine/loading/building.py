@@ -24,7 +24,7 @@ from ngramdb.engine.loading.part_reports import Input, PartReport
 from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.loading.writer import LoadCallback
 from ngramdb.engine.storage.directory.base import storage_errors
-from ngramdb.engine.storage.versions import author
+from ngramdb.engine.storage.versions import author, now
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of
@@ -147,7 +147,7 @@ def _built(
         folder=os.path.basename(path),
         database=database_id,
         version=loaded.version,
-        created=time.time(),
+        created=now(),
         by=author(),
         elapsed=time.perf_counter() - started,
         notes=tuple(dict.fromkeys(notes)),

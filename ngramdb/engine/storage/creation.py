@@ -8,7 +8,6 @@ written into a directory that holds anything else.
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import NamedTuple
 
 from ngramdb.engine.storage.directory.base import Directory
@@ -21,7 +20,7 @@ from ngramdb.engine.storage.layout import (
     temporary_name,
 )
 from ngramdb.engine.storage.manifest import Manifest
-from ngramdb.engine.storage.versions import author, write_version
+from ngramdb.engine.storage.versions import author, now, write_version
 from ngramdb.errors import ConflictError, CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred
@@ -144,7 +143,7 @@ def _check_free(directory: Directory) -> list[str]:
 
 
 def _write_first_version(directory: Directory, database_id: str) -> None:
-    manifest = Manifest(1, time.time(), "create database", {}, author())
+    manifest = Manifest(1, now(), "create database", {}, author())
     final = manifest_name(1)
     temp = temporary_name(final)
     write_version(directory, temp, manifest, database_id)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
@@ -32,7 +31,7 @@ from ngramdb.engine.storage.layout import (
     temporary_name,
 )
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
-from ngramdb.engine.storage.versions import LoadedVersion, author, write_version
+from ngramdb.engine.storage.versions import LoadedVersion, author, now, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import Deferred, current
 from ngramdb.segments.container import Ahead, ContainerWriter, Scratch
@@ -135,7 +134,7 @@ class Transaction:
         named = dict(self.manifest.kept if kept is None else kept)
         gone = {**(dropped or {}), **self.manifest.dropped_before(corpora, named)}
         number = self.manifest.version + 1
-        manifest = Manifest(number, time.time(), action, dict(corpora), author(), named, gone)
+        manifest = Manifest(number, now(), action, dict(corpora), author(), named, gone)
         self._check(manifest)
         self._require_base()
         with Deferred():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from typing import NamedTuple
 
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.layout import MANIFEST_KIND, MANIFESTS, manifest_name, version_of
-from ngramdb.engine.storage.manifest import Manifest
-from ngramdb.errors import CorruptionError
+from ngramdb.engine.storage.manifest import MAX_TIME, Manifest
+from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.segments.container import Container, ContainerWriter
 
 _SECTION = "manifest"
@@ -79,7 +80,18 @@ def write_version(
         file.close()
 
 
-# ---- The author of versions and audit records.
+# ---- The time and the author of versions and audit records.
+
+
+def now() -> float:
+    """Return seconds since 1970 (UTC). Raises ExecutionError if the system's clock is before that."""
+    seconds = time.time()
+    if not 0 <= seconds <= MAX_TIME:
+        raise ExecutionError(
+            f"the system's clock is wrong: {seconds:.0f} seconds since 1970, expected from 0 to {MAX_TIME}; "
+            "set it, then try again"
+        )
+    return seconds
 
 
 @cache

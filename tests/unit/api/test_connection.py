@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import threading
 
@@ -18,6 +19,7 @@ from ngramdb import (
     ReadOnlyError,
     StorageError,
 )
+from ngramdb.engine.storage.directory.base import storage_error
 
 
 def test_a_database_in_a_folder_is_there_when_it_is_opened_again(tmp_path):
@@ -490,3 +492,26 @@ def test_verbs_see_others_commits_as_statements_do_if_the_setting_says_so(tmp_pa
         other.corpus("c").append(["zebra"])
         ask(corpus)
         assert db.version == seen
+
+
+@pytest.mark.parametrize("seconds", [-204212791.6, 1e15])
+def test_a_wrong_clock_is_named(db, monkeypatch, seconds):
+    corpus = db.create_corpus("c")
+    corpus.append(["a", "b"])
+    monkeypatch.setattr("time.time", lambda: seconds)
+    for write in (
+        lambda: corpus.append(["c"]),
+        lambda: corpus.delete('"a"'),
+        lambda: corpus.analyze(),
+        lambda: ngramdb.connect(),
+    ):
+        with pytest.raises(ngramdb.ExecutionError, match=r"the system's clock is wrong: .* set it"):
+            write()
+    assert corpus.n_documents == 2
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+@pytest.mark.parametrize(("doing", "is_reading"), [("open the file", True), ("commit version 3", False)])
+def test_reading_is_not_advised_to_those_who_read(number, doing, is_reading):
+    message = str(storage_error(OSError(number, "refused"), doing, "db"))
+    assert ("read_only=True" in message) is not is_reading

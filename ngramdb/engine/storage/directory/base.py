@@ -273,11 +273,21 @@ _ADVICE = {
     errno.ENOLCK: "the file system does not support locks: keep the database on a local disk",
 }
 
+# Advice for work that only reads, as the first word of its description shows.
+_READING = ("open", "read", "list", "look")
+_ADVICE_TO_READERS = {
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "get permission to access it",
+    errno.EPERM: "get permission to access it",
+}
+
 
 def storage_error(error: OSError, doing: str, path: str) -> StorageError:
     """Return the error: what could not be done (`doing` follows "cannot"), to what, why, and what to do."""
     reason = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0)
+    if doing.partition(" ")[0] in _READING:
+        advice = _ADVICE_TO_READERS.get(error.errno or 0, advice)
     return StorageError(f"{path}: cannot {doing}: {reason}" + (f"; {advice}" if advice else ""), path=path)
 
 
