@@ -21,7 +21,7 @@ def given(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> Given:
     for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
             raise Problem(400, f"no parameter {shortened(name)!r}; {hint}", parameter=shortened(name))
     return Given(
         {

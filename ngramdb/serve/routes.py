@@ -198,11 +198,13 @@ class Routes:
         return await self._table(asking, None, (), lambda got, paging, work: self.reader.corpora(*paging))
 
     async def _settings(self, asking: Asking) -> Response:
+        given((), self._values(asking))
         names = ("time_limit", "rows", "max_rows", "max_body", "max_batch")
         limits = {name: getattr(self.limits, name) for name in names}
         return json_response({"ngramdb": __version__, **limits})
 
     async def _openapi(self, asking: Asking) -> Response:
+        given((), self._values(asking))
         return json_response(openapi.description(self.base))
 
     async def _root(self, asking: Asking) -> Response:
@@ -226,6 +228,8 @@ class Routes:
     # ---- other programs' protocols ----------------------------------------------------------------------
 
     async def _infini_gram(self, asking: Asking) -> Response:
+        _refuse_in_address(asking)
+
         def answer(work: Interrupt) -> Response:
             data = json_object(asking.body)
             return json_response(infini_gram.answer(self._known_engines(), data, work))
@@ -262,12 +266,13 @@ class Routes:
         return await _as_openai(self._run(asking, answer))
 
     async def _models(self, asking: Asking) -> Response:
-        if len(asking.address.parts) < 3:
-            return json_response(completions.models(self.library))
-        name = asking.address.parts[2]
-        return await _as_openai(
-            self._run(asking, lambda _: json_response(completions.model(self.library, name)))
-        )
+        def answer(work: Interrupt) -> Response:
+            given((), self._values(asking))
+            if len(asking.address.parts) < 3:
+                return json_response(completions.models(self.library))
+            return json_response(completions.model(self.library, asking.address.parts[2]))
+
+        return await _as_openai(self._run(asking, answer))
 
     async def _batch(self, asking: Asking, named: Named | None = None) -> Response:
         if not asking.is_post:

@@ -20,6 +20,7 @@ from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve import request_parameters, routes
 from ngramdb.serve.app import hosts_of
 from ngramdb.serve.database_pool import FRESH_S
+from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Gone, Limits, Problem, settings_of
 from ngramdb.serve.responses import noted
 from ngramdb.serve.running import Workers
@@ -596,3 +597,48 @@ def test_the_only_database_that_is_gone_says_so_for_all_its_corpora(served: Any,
         answer = client.ask(target, "POST" if body else "GET", body)
         assert answer.status in (503, 404 if "complete?" in target else 503), (target, answer)
     assert client.json("/none/count.json?q=a")["status"] == 404
+
+
+ADDRESSES = [
+    *(
+        "/?",
+        "/corpora?",
+        "/settings?",
+        "/openapi.json?",
+        "/complete?q=CO&",
+        "/v1/models?",
+        "/v1/models/sayings?",
+    ),
+    *("/query?q=SHOW+CORPORA&", "/query?q=SHOW+CORPORA&_", "/sayings?", "/sayings/versions?"),
+    *("/sayings/removals?", "/sayings/documents/0?", "/sayings/@3/documents/0?"),
+    *(f"/sayings/{route}?" for route in QUESTIONS),
+]
+IN_BODIES = {
+    "/": {"index": "sayings", "query_type": "count", "query": "flies"},
+    "/query": {"q": "SHOW CORPORA"},
+    "/batch": {"corpus": "sayings", "ngrams": ["flies"]},
+    "/sayings/batch": {"ngrams": ["flies"]},
+    "/sayings/attribution": {"response": "time flies"},
+    "/sayings/verbs/count": {"arguments": {"ngram": "flies"}},
+    "/v1/completions": {"model": "sayings", "prompt": "time"},
+    "/sayings/count": {"q": "flies"},
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_address_ignores_a_parameter(client: Any, address: str) -> None:
+    answer = client.json(f"{address}nonesuch=1", accept="application/json")
+    assert answer["status"] == 400 and "nonesuch" in str(answer["error"]), answer
+
+
+@pytest.mark.parametrize("where", ["address", "body"])
+@pytest.mark.parametrize("address", IN_BODIES)
+def test_no_posted_request_ignores_a_parameter(client: Any, address: str, where: str) -> None:
+    body = IN_BODIES[address]
+    assert client.json(address, "POST", body)["status"] == 200
+    if where == "address":
+        answer = client.json(f"{address}?nonesuch=1", "POST", body)
+    else:
+        answer = client.json(address, "POST", {**body, "nonesuch": 1})
+    assert answer["status"] == 400, answer
+    assert any(name in str(answer["error"]) for name in ("nonesuch", "the body has q, params")), answer
