@@ -63,7 +63,7 @@ def test_models_take_flags_alike(corpus):
         lambda: model.state(document=None),
         lambda: lm.perplexity(model, [[0]], document="no"),
     ):
-        with pytest.raises(InvalidArgument, match="document is True or False"):
+        with pytest.raises(InvalidArgument, match="document must be True or False"):
             ask()
 
 
