@@ -168,7 +168,7 @@ def test_a_text_is_a_document_or_cut_into_sentences():
         for verb in (corpus.score, corpus.perplexity):
             with pytest.raises(InvalidArgument, match="either document=True"):
                 verb(["He"], document=True, sentence=True)
-            with pytest.raises(InvalidArgument, match="sentence is True or False"):
+            with pytest.raises(InvalidArgument, match="sentence must be True or False"):
                 verb(["He"], sentence="yes")
         texts = ["He sat. She ran."]
         entries = [corpus.perplexity(texts, **flags).n_tokens for flags in FLAGS]
