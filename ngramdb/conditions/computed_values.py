@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -107,12 +108,28 @@ def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[
         owners, codes = values.owners, encoded(values.elements)
     else:
         owners, codes = np.arange(n), encoded(values)
+    codes = _first_integers(codes, owners)
     some = codes.codes >= 0
     pairs = np.unique(owners[some] * np.int64(len(codes.values) + 1) + codes.codes[some] + 1)
     lonely = np.setdiff1d(np.arange(n), owners[some]) * np.int64(len(codes.values) + 1)
     pairs = np.sort(np.concatenate((pairs, lonely)))
     size = len(codes.values) + 1
     return pairs // size, Codes(pairs % size - 1, codes.values)
+
+
+def _first_integers(codes: Codes, owners: IntArray) -> Codes:
+    """Return the same elements with one number for 1 and 1.0 of a list, that of the integer."""
+    integers = {identity(value): code for code, value in enumerate(codes.values) if type(value) is int}
+    both = {
+        code: integers[identity(value)]
+        for code, value in enumerate(codes.values)
+        if type(value) is float and identity(value) in integers
+    }
+    found = codes.codes.copy()
+    for of_float, of_integer in both.items():
+        places = np.flatnonzero(found == of_float)
+        found[places[np.isin(owners[places], owners[found == of_integer])]] = of_integer
+    return replace(codes, codes=found)
 
 
 def date_parts(values: Values, part: str) -> Values:

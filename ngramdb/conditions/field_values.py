@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,14 @@ DOC_ID, LENGTH = "doc_id", "length"
 
 @dataclass(frozen=True)
 class Numbers:
-    """Values that are numbers throughout: `values` is int64 or float64, `missing` a mask."""
+    """Values that are numbers throughout: `values` is int64 or float64, `missing` a mask.
+
+    `integers` : floats that were loaded as integers, and are shown as such; None if there are none
+    """
 
     values: NDArray[np.int64] | NDArray[np.float64]
     missing: Mask
+    integers: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.missing)
@@ -97,10 +101,17 @@ class FieldReader:
         if type_name is None:
             return self._from_rest(path, docs)
         column = metadata.column(path)
+        integers = metadata.integers(path) if type_name == "float64" else None
         if docs is not None:
-            column = column.take(_arrow().array(docs))
+            chosen = _arrow().array(docs)
+            column = column.take(chosen)
+            integers = None if integers is None else integers.take(chosen)
         with self._readable():
-            return _values(column, type_name)
+            values = _values(column, type_name)
+        if integers is None:
+            return values
+        assert isinstance(values, Numbers)
+        return replace(values, integers=integers.fill_null(False).to_numpy())
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -184,7 +195,7 @@ class Codes:
     """Values by number: `codes[i]` is the index in `values` of value i, or -1 if it is missing.
 
     codes : (n,) int64
-    values : distinct values in arbitrary order; a value may be present twice (1 and 1.0)
+    values : distinct values in arbitrary order; 1 and 1.0 are two values
     """
 
     codes: NDArray[np.int64]
@@ -196,7 +207,12 @@ def encoded(values: Values) -> Codes:
     if isinstance(values, Numbers):
         distinct, codes = np.unique(values.values + 0, return_inverse=True)  # -0.0 is shown as 0.0
         codes = codes.astype(np.int64, copy=False).reshape(-1)
-        return Codes(np.where(values.missing, -1, codes), distinct.tolist())
+        shown = distinct.tolist()
+        if values.integers is not None:
+            found, codes = np.unique(2 * codes + values.integers, return_inverse=True)
+            codes = codes.reshape(-1)
+            shown = [int(shown[n // 2]) if n % 2 else shown[n // 2] for n in found.tolist()]
+        return Codes(np.where(values.missing, -1, codes), shown)
     if isinstance(values, Strings):
         encoded = values.values
         if not _arrow().types.is_dictionary(encoded.type):
@@ -208,7 +224,7 @@ def encoded(values: Values) -> Codes:
         codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
         return Codes(codes, encoded.dictionary.to_pylist())
     listed = values.values if isinstance(values, Objects) else _as_lists(values)
-    found: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     distinct_values: list[Any] = []
     codes = np.full(len(listed), -1, dtype=np.int64)
     for i, value in enumerate(listed):
@@ -216,10 +232,10 @@ def encoded(values: Values) -> Codes:
             interrupts.check()
         if value is None:
             continue
-        key = identity(value)
-        code = found.get(key)
+        key = (type(value) is int, identity(value))
+        code = numbers.get(key)
         if code is None:
-            code = found[key] = len(distinct_values)
+            code = numbers[key] = len(distinct_values)
             distinct_values.append(0.0 if value == 0 and type(value) is float else value)
         codes[i] = code
     return Codes(codes, distinct_values)

@@ -224,9 +224,17 @@ def add_groups(groups: Groups, others: Groups) -> None:
     """Add the counts of other groups to these."""
     for key, values in others.items():
         if key in groups:
-            groups[key][-1] += values[-1]
+            _add(groups[key], values[:-1], values[-1])
         else:
             groups[key] = values
+
+
+def _add(group: list[Any], values: Sequence[Any], count: int) -> None:
+    """Add a count to a group with equal values; of equal numbers 1 and 1.0, the integer is shown."""
+    group[-1] += count
+    for place, value in enumerate(values):
+        if type(value) is int:
+            group[place] = value
 
 
 def add_to_groups(
@@ -253,7 +261,7 @@ def add_rows(groups: Groups, fields: Sequence[Codes], counts: NDArray[np.int64])
     rows = zip(zip(*identities, strict=True), zip(*values, strict=True), totals.tolist(), strict=True)
     for group, shown, count in checked(rows):
         if group in groups:
-            groups[group][-1] += count
+            _add(groups[group], shown, count)
         else:
             groups[group] = [*shown, count]
 

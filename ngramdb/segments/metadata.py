@@ -378,6 +378,17 @@ class MetadataReader:
         with self._guarded():
             return table.chunked(path)
 
+    def integers(self, path: str) -> Any | None:
+        """Return the values of a column of floats that were loaded as integers, or None if there are none.
+
+        A pyarrow.ChunkedArray of bool, one per document.
+        """
+        table = self._table
+        if path not in table.integers:
+            return None
+        with self._guarded():
+            return table.all_batches(table.integers[path])
+
     def rest(self) -> Any | None:
         """Return JSON text of {path: value} per document, for the paths without a column.
 
@@ -468,8 +479,8 @@ class _Table:
         if len(buffer):
             self._open(buffer, n_documents)
         plain = [field for field in self.fields if field.mark is None]
-        # Those of these with a column that distinguishes integers from floats.
-        self._integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
+        # Columns that distinguish integers from floats, by the path of the floats.
+        self.integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
         self.plain = {field.path: field for field in plain}
 
     def _open(self, buffer: memoryview | bytes, n_documents: int) -> None:
@@ -504,15 +515,17 @@ class _Table:
 
     def chunked(self, path: str) -> Any:
         """Return a column over all batches."""
-        field = self.plain[path]
-        return pyarrow().chunked_array([self.array(k, field.index) for k in range(len(self._batches))])
+        return self.all_batches(self.plain[path].index)
+
+    def all_batches(self, index: int) -> Any:
+        """Return the column at an index of the file over all batches."""
+        return pyarrow().chunked_array([self.array(k, index) for k in range(len(self._batches))])
 
     def rest(self) -> Any | None:
         """Return the column of values without a column of their own, over all batches."""
         for field in self.fields:
             if field.mark == "rest":
-                arrays = [self.array(k, field.index) for k in range(len(self._batches))]
-                return pyarrow().chunked_array(arrays)
+                return self.all_batches(field.index)
         return None
 
     def row(self, i: int) -> dict[str, Any]:
@@ -544,8 +557,8 @@ class _Table:
             if field.mark == "integer":
                 continue
             flags = [False] * len(rows)
-            if field.type_name == "float64" and field.path in self._integers:
-                flags = taken.column(self._integers[field.path]).to_pylist()
+            if field.type_name == "float64" and field.path in self.integers:
+                flags = taken.column(self.integers[field.path]).to_pylist()
             values = taken.column(field.index).to_pylist()
             for record, value, came_as_integer in zip(records, values, flags, strict=True):
                 if value is not None:
@@ -566,7 +579,7 @@ class _Table:
             _place(record, field.keys, value)
 
     def _came_as_integer(self, path: str, batch: int, k: int) -> bool:
-        index = self._integers.get(path)
+        index = self.integers.get(path)
         return index is not None and bool(self.array(batch, index)[k].as_py())
 
 
