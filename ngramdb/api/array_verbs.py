@@ -16,39 +16,29 @@ from ngramdb.questions import model_queries
 if TYPE_CHECKING:
     from ngramdb.api import conversion
     from ngramdb.api.verbs import evaluation
-    from ngramdb.executor.questions import models as model_cache
-    from ngramdb.executor.questions import scoring
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import python_warnings, results, trace_plan
+    from ngramdb.questions import language_models, python_warnings, results, trace_plan
     from ngramdb.questions.arguments import models, packing, to_ast, units
-    from ngramdb.questions.arguments.signatures import Documents, Ids, ModelLike, Ngram, Ngrams
+    from ngramdb.questions.arguments.signatures import Documents, ModelLike, Ngram, Ngrams
     from ngramdb.questions.results import (
-        DocumentScores,
-        NextTokens,
-        NextTokensMany,
-        Scores,
         Spans,
         StoredDocument,
     )
 else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     conversion = lazy_module("ngramdb.api.conversion")
-    model_cache = lazy_module("ngramdb.executor.questions.models")
+    language_models = lazy_module("ngramdb.questions.language_models")
     models = lazy_module("ngramdb.questions.arguments.models")
     packing = lazy_module("ngramdb.questions.arguments.packing")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
-    scoring = lazy_module("ngramdb.executor.questions.scoring")
     trace_plan = lazy_module("ngramdb.questions.trace_plan")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
     units = lazy_module("ngramdb.questions.arguments.units")
-
-# Makes a named tuple of a tuple, in half the time that its class takes.
-_new = tuple.__new__
 
 
 class ArrayVerbs:
@@ -157,87 +147,6 @@ class ArrayVerbs:
             python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
-    def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
-        """Return the distribution of `dist` as arrays, by token id, straight from the kernel.
-
-        Parameters
-        ----------
-        given : the context, text or token ids
-        model : a model whose probabilities are ratios of counts: n-gram or ∞-gram, without MIN COUNT; for
-            others `language_model(model).dist(ids)` returns arrays of probabilities
-
-        Raises
-        ------
-        InvalidArgument
-            Any other model.
-
-        Notes
-        -----
-        Cost: one read per different successor, and a pass over the occurrences; microseconds for contexts
-        that occur up to thousands of times.
-        """
-        bound = self._bound
-        if bound.snapshot.is_past:
-            bound.rebind()
-        if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
-            # The usual query goes to the kernel unchanged, as in `count`.
-            dist = bound.dist
-            try:
-                found = dist(given, False, 0, model_queries.FEW)
-            except (TypeError, OverflowError, ValueError):
-                found = None  # the error is found and raised below
-            if found is not None:
-                ids, counts, n_end, context_count, n = found
-                return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
-        return model_queries.next_tokens(bound, given, model_queries.counted(model))
-
-    def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
-        """Return the distributions of many contexts as arrays, in one kernel call.
-
-        Parameters
-        ----------
-        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
-        model : as `dist_arrays` takes it
-        """
-        return model_queries.next_tokens_many(self._bound, contexts, model_queries.counted(model))
-
-    def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
-        """Compute many probabilities in one kernel call: entry i is P(continuations[i] | contexts[i]).
-
-        Parameters
-        ----------
-        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
-        continuations : an array of token ids, one per context; or a list of n-grams
-        model : as `prob` takes it
-
-        Raises
-        ------
-        InvalidArgument
-            Numbers of contexts and continuations that differ, or a continuation without tokens.
-        """
-        return model_queries.probabilities(self._bound, contexts, continuations, models.as_model(model))
-
-    @bool_arguments.checked
-    def score_many(
-        self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
-    ) -> DocumentScores:
-        """Score many documents in one kernel call; item i equals `score(docs[i])`.
-
-        Parameters
-        ----------
-        docs : a list of texts or of token ids, or a pair of arrays `(flat ids, offsets)`
-        model, document, sentence : as `score` takes them
-        """
-        used, unit = models.as_model(model), units.unit_of(document, sentence)
-        with self._bound.work():
-            view = units.corpus_for(unit, self._bound)
-            flat, offsets = units.packed(view, unit, docs, self._bound.encode)
-            scores = scoring.token_scores(view, flat, offsets, used, unit is not None)
-        bounds = offsets if unit is None else offsets + np.arange(len(offsets))
-        return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
-
-    # ---- language models
-
     @bool_arguments.checked
     def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
         """Return a model of the corpus's current version, as `ngramdb.lm.make` does.
@@ -260,7 +169,7 @@ class ArrayVerbs:
         """
         with self._bound.work():
             view = units.corpus_for("sentence" if sentences else None, self._bound)
-            return model_cache.language_model(view, models.as_model(model))
+            return language_models.language_model(view, models.as_model(model))
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """Return the most frequent continuation, for a larger model to check (speculative decoding).
@@ -316,7 +225,7 @@ class ArrayVerbs:
         bound = self._among(where, params)._bound
         with bound.work():
             view = units.corpus_for(unit, bound)
-            used = model_cache.language_model(view, models.as_model(model))
+            used = language_models.language_model(view, models.as_model(model))
             return evaluation.perplexity(used, view, docs, unit, progress)
 
     @bool_arguments.checked
@@ -353,7 +262,7 @@ class ArrayVerbs:
         bound = self._among(where, params)._bound
         with bound.work():
             view = units.corpus_for(unit, bound)
-            used = model_cache.language_model(view, models.as_model(model))
+            used = language_models.language_model(view, models.as_model(model))
             return evaluation.agreement(used, view, docs, unit, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:

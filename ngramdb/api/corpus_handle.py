@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ngramdb.api.database import Database
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.corpus.view import CorpusView
-    from ngramdb.executor import document_subset
+    from ngramdb.executor import per_segment
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
@@ -40,7 +40,7 @@ else:
     ast = lazy_module("ngramdb.language.ast")
     parameters = lazy_module("ngramdb.planner.parameters")
     planner = lazy_module("ngramdb.planner.planner")
-    document_subset = lazy_module("ngramdb.executor.document_subset")
+    per_segment = lazy_module("ngramdb.executor.per_segment")
 
 
 class _Unread:
@@ -274,7 +274,8 @@ class BoundPart(BoundCorpus):
         plan = self.optimized(counting)
         assert isinstance(plan, docs_plan.CountDocuments)
         with self.work():
-            return document_subset.slice_of(whole, plan.where, plan.costs, self._where)
+            found = per_segment.matching(whole, plan.where, plan.costs, None)
+        return whole.sliced([docs.numbers() for _, docs in found], self._where)
 
     def session(self) -> DatabaseSession:
         """Return the database, in which the corpus's name refers to the part."""

@@ -22,8 +22,7 @@ from ngramdb.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import conditions, generation
-    from ngramdb.planner.binding import questions as documents
+    from ngramdb.planner.binding import conditions
     from ngramdb.questions import (
         alter,
         analyze,
@@ -36,11 +35,15 @@ if TYPE_CHECKING:
         delete,
         describe,
         dispersion,
+        dist,
         docs,
         explain,
+        generate,
         keywords,
         kwic,
         ngrams,
+        prob,
+        score,
         settings,
         show,
         trace,
@@ -48,8 +51,6 @@ if TYPE_CHECKING:
     )
 else:
     conditions = lazy_module("ngramdb.planner.binding.conditions")
-    documents = lazy_module("ngramdb.planner.binding.questions")
-    generation = lazy_module("ngramdb.planner.binding.generation")
     alter = lazy_module("ngramdb.questions.alter")
     analyze = lazy_module("ngramdb.questions.analyze")
     attach = lazy_module("ngramdb.questions.attach")
@@ -61,11 +62,15 @@ else:
     delete = lazy_module("ngramdb.questions.delete")
     describe = lazy_module("ngramdb.questions.describe")
     dispersion = lazy_module("ngramdb.questions.dispersion")
+    dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
     explain = lazy_module("ngramdb.questions.explain")
+    generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
     ngrams = lazy_module("ngramdb.questions.ngrams")
+    prob = lazy_module("ngramdb.questions.prob")
+    score = lazy_module("ngramdb.questions.score")
     settings = lazy_module("ngramdb.questions.settings")
     show = lazy_module("ngramdb.questions.show")
     trace = lazy_module("ngramdb.questions.trace")
@@ -90,21 +95,21 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Describe": lambda: describe.bind,
     "Detach": lambda: attach.bind_detach,
     "Dispersion": lambda: dispersion.bind,
-    "Dist": lambda: documents.dist,
-    "DistBefore": lambda: documents.dist_before,
+    "Dist": lambda: dist.bind,
+    "DistBefore": lambda: dist.bind_before,
     "Docs": lambda: docs.bind,
     "DropCorpus": lambda: corpora.bind_drop,
     "DropVersion": lambda: versions.bind_drop,
     "Explain": lambda: explain.bind,
-    "Generate": lambda: generation.generate,
+    "Generate": lambda: generate.bind,
     "KeepVersion": lambda: versions.bind_keep,
     "Keywords": lambda: keywords.bind,
     "Kwic": lambda: kwic.bind,
     "Ngrams": lambda: ngrams.bind,
-    "Prob": lambda: documents.prob,
+    "Prob": lambda: prob.bind,
     "ResetSetting": lambda: settings.bind_reset,
     "Restore": lambda: versions.bind_restore,
-    "Score": lambda: documents.score,
+    "Score": lambda: score.bind,
     "SetSetting": lambda: settings.bind_set,
     "Show": lambda: show.bind_show,
     "Trace": lambda: trace.bind,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ngramdb.executor.questions.models import stored_statistics
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Plan, Question
 from ngramdb.questions.document_columns import REST_COLUMN, has_rest, metadata_fields
+from ngramdb.questions.language_models import stored_statistics
 from ngramdb.questions.plans import Action
 from ngramdb.questions.session import Session
 from ngramdb.questions.show import shown_time

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ngramdb import interrupts
+from ngramdb.errors import InvalidArgument
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
+from ngramdb.planner.plan import AllDocs, Constant, why_nowhere
 from ngramdb.questions.definition import Definition, Help, Tool
+from ngramdb.questions.plans import ContextQuery, Query
 from ngramdb.questions.spelling import Condition, Model, Passage
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
     from ngramdb import patterns
+    from ngramdb.conditions.docset import DocSet
+    from ngramdb.executor import per_segment
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
-    from ngramdb.planner import plan as plans
+    from ngramdb.lm import values
+    from ngramdb.lm.models import LanguageModel
+    from ngramdb.lm.spec import ModelSpec
+    from ngramdb.patterns import Gram
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.arguments import models, to_ast
-    from ngramdb.questions.arguments.signatures import ModelLike, Ngram
+    from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
+    from ngramdb.questions import language_models, next_tokens, python_warnings, results
+    from ngramdb.questions.arguments import models, packing, to_ast
+    from ngramdb.questions.arguments.signatures import ModelLike, Ngram, Ngrams
+    from ngramdb.questions.results import NextTokens, NextTokensMany
+    from ngramdb.questions.verbs import Bound
+    from ngramdb.segments.base import Segment
+    from ngramdb.source import Corpus, IntArray
 else:
-    models = lazy_module("ngramdb.questions.arguments.models")
+    per_segment = lazy_module("ngramdb.executor.per_segment")
     ast = lazy_module("ngramdb.language.ast")
+    values = lazy_module("ngramdb.lm.values")
     patterns = lazy_module("ngramdb.patterns")
-    plans = lazy_module("ngramdb.planner.plan")
+    language_models = lazy_module("ngramdb.questions.language_models")
+    next_tokens = lazy_module("ngramdb.questions.next_tokens")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    results = lazy_module("ngramdb.questions.results")
+    models = lazy_module("ngramdb.questions.arguments.models")
+    packing = lazy_module("ngramdb.questions.arguments.packing")
     to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+
+# Distributions of at most this many occurrences are computed without an interrupt check.
+FEW = 1 << 16
+# Cost of indexing a token, in occurrences of a context that are read in the same time.
+OCCURRENCES_PER_TOKEN = 10
+
+# Makes a named tuple of a tuple, in half the time that its class takes.
+_new = tuple.__new__
 
 
 class Verbs(Asking):
@@ -64,9 +100,7 @@ class Verbs(Asking):
         context = self._bound.gram(given)
         told = patterns.may_mislead(context.text, view.tokenizer.kind)
         phrases = (patterns.Phrase(view, context),) if told else ()
-        return self._bound.run(
-            plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
-        )
+        return self._bound.run(DistQuery(view, context, models.as_model(model), top, phrases=phrases))
 
     def dist_before(
         self,
@@ -99,6 +133,68 @@ class Verbs(Asking):
         """
         tree = ast.DistBefore(to_ast.ngram(ngram), to_ast.number(0, "top", top))
         return self._bound.ask(tree, where, params)
+
+    def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
+        """Return the distribution of `dist` as arrays, by token id, straight from the kernel.
+
+        Parameters
+        ----------
+        given : the context, text or token ids
+        model : a model whose probabilities are ratios of counts: n-gram or ∞-gram, without MIN COUNT; for
+            others `language_model(model).dist(ids)` returns arrays of probabilities
+
+        Raises
+        ------
+        InvalidArgument
+            Any other model.
+
+        Notes
+        -----
+        Cost: one read per different successor, and a pass over the occurrences; microseconds for contexts
+        that occur up to thousands of times.
+        """
+        bound = self._bound
+        if bound.snapshot.is_past:
+            bound.rebind()
+        if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
+            # The fast path passes arguments to the kernel unchecked, as in `count`.
+            dist = bound.dist
+            try:
+                found = dist(given, False, 0, FEW)
+            except (TypeError, OverflowError, ValueError):
+                found = None  # the invalid argument is found and named below
+            if found is not None:
+                ids, counts, n_end, context_count, n = found
+                return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
+        return _arrays(bound, given, _counted(model))
+
+    def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
+        """Return the distributions of many contexts as arrays, in one kernel call.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
+        model : as `dist_arrays` takes it
+        """
+        used, bound = _counted(model), self._bound
+        view = bound.current()
+        contexts = packing.listed(contexts)
+        with bound.work():
+            flat, offsets = packing.pack(contexts, bound.encode_ngram)
+            if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):
+                seen = view.index.count_many(flat, offsets)
+                python_warnings.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
+            if bound.prob is None:
+                made = language_models.language_model(view, used)
+                each = []
+                for start, stop in pairwise(offsets.tolist()):
+                    interrupts.check()
+                    each.append(_arrays_of_model(made, flat[start:stop]))
+                return results.NextTokensMany.of(each)
+            starts, ids, counts, n_end, context_count, n = view.index.dist_many(
+                flat, offsets, used.infgram, used.limit
+            )
+        return results.NextTokensMany(starts, ids, counts, n_end, context_count, n + 1)
 
 
 DEFINITION = Definition(
@@ -135,3 +231,149 @@ BEFORE = Definition(
         ('DIST BEFORE "language" TOP 10', "what comes before it, and how often"),
     ),
 )
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------
+
+
+def _counted(model: Any) -> ModelSpec:
+    """Return a model whose answers are ratios of counts. Raises InvalidArgument for others."""
+    used = models.as_model(model)
+    if not used.counted:
+        raise InvalidArgument(
+            f"{used} has no distribution of counts; corpus.language_model(…).dist(ids) returns its "
+            "probabilities as arrays"
+        )
+    return used
+
+
+def _arrays(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
+    """Return the distribution after any context, for a model of counts."""
+    if isinstance(given, str):
+        python_warnings.warn_of(bound.view, given)
+    if bound.prob is None:
+        with bound.work():
+            return _arrays_of_model(language_models.language_model(bound.view, model), bound.ids(given))
+    context = bound.ids(given) if not isinstance(given, (list, tuple)) else given
+    try:
+        found = bound.dist(context, model.infgram, model.limit, FEW)
+        if found is None:
+            with bound.work():
+                found = bound.dist(context, model.infgram, model.limit)
+    except (TypeError, OverflowError, ValueError) as error:
+        cause, found = error, None
+    if found is None:
+        bound.refuse(given, cause)
+    ids, counts, n_end, context_count, n = found
+    return results.NextTokens(ids, counts, n_end, context_count, n + 1)
+
+
+def _arrays_of_model(model: LanguageModel, context: IntArray) -> NextTokens:
+    """Return the distribution of a model of counts over a corpus with a separator."""
+    found = model.dist(context)
+    is_end = found.ids == values.END
+    counts = np.zeros(0, dtype=np.int64) if found.counts is None else found.counts
+    ids = found.ids[~is_end].astype(np.uint32)
+    n_end = int(counts[is_end].sum())
+    return results.NextTokens(ids, counts[~is_end], n_end, found.context_count, found.effective_n)
+
+
+# ---- the statements -------------------------------------------------------------------------------------
+
+
+def bind(scope: Scope, node: ast.Dist) -> DistQuery:
+    """Bind DIST."""
+    corpus = scope.corpus(node.source)
+    top = scope.number(node.top, "TOP", 0)
+    context = scope.context(node.context, corpus)
+    where = scope.among(node.where, corpus)
+    return DistQuery(corpus, context, scope.model(node.model), top, where=where)
+
+
+@dataclass(frozen=True)
+class DistQuery(ContextQuery):
+    """DIST."""
+
+    top: int | None = None
+
+    def label(self) -> str:
+        return f"distribution given {self.context.shown}, {self.model}{_top(self.top)}"
+
+    def unanswered(self, effective_n: int) -> Constant:
+        summary = {"total": 0, "context_count": 0, "effective_n": effective_n, "sparse": False}
+        return Constant(self.corpus, next_tokens.COLUMNS, (), why_nowhere(self.context), summary)
+
+    def answer_whole(self) -> Result:
+        """Return the rows. Cost of counts: one search per segment, then galloping over what follows."""
+        corpus, model, context = self.corpus, self.model, self.context.ids
+        if language_models.is_counted(corpus, model):
+            ids, counts, n_end, n_context, n = corpus.index.dist(context, model.infgram, model.limit)
+            return self._rows(results.NextTokens(ids, counts, int(n_end), int(n_context), int(n) + 1))
+        made, note = language_models.language_model(corpus, model), language_models.note_of(corpus, model)
+        return next_tokens.modelled_rows(made, context, self.top, corpus, note)
+
+    def answer_among(self, found: Sequence[tuple[Segment, DocSet]]) -> Result | None:
+        """Answer for an n-gram model from the occurrences of its context, unless an index is faster."""
+        corpus, model = self.corpus, self.model
+        context = self.context.before(model.order)
+        if model.kind != "ngram" or model.min_count > 1 or not language_models.is_counted(corpus, model):
+            return None
+        if not len(context) or not context.known:
+            return None
+        corpus.check_difference()
+        ranges = [segment.index.find(context.ids) for segment, _ in found]
+        n_indexed = _n_indexed(corpus, found)
+        chosen = [docs.numbers() for _, docs in found]
+        if corpus.prefers_slice(chosen, sum(hi - lo for lo, hi in ranges), OCCURRENCES_PER_TOKEN * n_indexed):
+            return None
+        return self._rows(next_tokens.followers(context.ids, found))
+
+    def _rows(self, found: NextTokens) -> Result:
+        facts = {"effective_n": found.effective_n, "sparse": next_tokens.is_sparse(found)}
+        return next_tokens.counted_rows(found, self.top, self.corpus, **facts)
+
+
+def bind_before(scope: Scope, node: ast.DistBefore) -> DistBeforeQuery:
+    """Bind DIST BEFORE."""
+    corpus = scope.corpus(node.source)
+    top = scope.number(node.top, "TOP", 0)
+    where = scope.among(node.where, corpus)
+    return DistBeforeQuery(corpus, scope.context(node.ngram, corpus), top, where)
+
+
+@dataclass(frozen=True)
+class DistBeforeQuery(Query):
+    """DIST BEFORE."""
+
+    gram: Gram
+    top: int | None = None
+    where: DocExpr | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+    def label(self) -> str:
+        return f"distribution before {self.gram.shown}{_top(self.top)}"
+
+    def answer(self, meter: PlanMeter | None = None) -> Result:
+        self.corpus.check_difference()
+        if self.where is None or isinstance(self.where, AllDocs):
+            found = next_tokens.predecessors(self.corpus, self.gram)
+        else:
+            chosen = per_segment.matching(self.corpus, self.where, self.costs, meter)
+            found = next_tokens.predecessors_among(self.gram, chosen)
+        return next_tokens.counted_rows(found, self.top, self.corpus)
+
+
+def _top(top: int | None) -> str:
+    return "" if top is None else f", top {top:,}"
+
+
+def _n_indexed(corpus: Corpus, found: Sequence[tuple[Segment, DocSet]]) -> int:
+    """Return the number of tokens that an index of these documents, or of the others, would hold."""
+    chosen = 0
+    for segment, docs in found:
+        starts, stops = segment.index.document_bounds(docs.numbers())
+        chosen += int((stops.astype(np.int64) - starts).sum())
+    return min(chosen, corpus.n_tokens - chosen)

@@ -1,34 +1,58 @@
-"""GENERATE: continuations of a context."""
+"""GENERATE: continuations of a context, as rows, or piece by piece while they are made."""
 
 from __future__ import annotations
 
+import codecs
+import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.errors import InvalidArgument
+import numpy as np
+
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.interrupts import under
 from ngramdb.language import ast
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.arguments import to_ast
 from ngramdb.questions.arguments.texts import Statement
 from ngramdb.questions.definition import Definition, Help
+from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.requests import Given, Parameter
 from ngramdb.questions.spelling import Condition, Model, Number, Passage, Spelling
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
-    from ngramdb.executor.questions import generating
+    from ngramdb.executor.results import result
+    from ngramdb.executor.results.result import Result, Row
+    from ngramdb.lm import generation, values
+    from ngramdb.lm.generation import Continuation
+    from ngramdb.lm.spec import ModelSpec
+    from ngramdb.patterns import Gram
+    from ngramdb.planner import cautions
+    from ngramdb.planner.binding import scope as scopes
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import model_queries, results
+    from ngramdb.questions import language_models, python_warnings, results
     from ngramdb.questions.arguments import models
     from ngramdb.questions.arguments.signatures import ModelLike, Ngram
     from ngramdb.questions.results import Generated
+    from ngramdb.questions.verbs import Bound
+    from ngramdb.tokenizers.base import Tokenizer
 else:
-    generating = lazy_module("ngramdb.executor.questions.generating")
-    model_queries = lazy_module("ngramdb.questions.model_queries")
-    models = lazy_module("ngramdb.questions.arguments.models")
+    result = lazy_module("ngramdb.executor.results.result")
+    generation = lazy_module("ngramdb.lm.generation")
+    values = lazy_module("ngramdb.lm.values")
+    cautions = lazy_module("ngramdb.planner.cautions")
+    scopes = lazy_module("ngramdb.planner.binding.scope")
+    language_models = lazy_module("ngramdb.questions.language_models")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
+    models = lazy_module("ngramdb.questions.arguments.models")
 
+COLUMNS = ("rank", "text", "logprob")
+# Random seeds are below this, short enough to type again.
+SEEDS = 2**32
 METHODS = ("greedy", "sample", "beam")
 
 
@@ -119,13 +143,12 @@ class Verbs(Asking):
             to_ast.number(0, "seed", seed),
             to_ast.required(1, "n", n),
         )
-        plan = model_queries.generation(bound, tree)
+        plan = _planned(bound, tree)
         tokenizer = plan.corpus.tokenizer
         with bound.work():
-            found = generating.Run(plan).continuations()
+            found = Run(plan).continuations()
         return [
-            results.Generated(generating.text_of(item, tokenizer), item.ids, item.logprob, item.ended)
-            for item in found
+            results.Generated(_text_of(item, tokenizer), item.ids, item.logprob, item.ended) for item in found
         ]
 
     def stream(
@@ -165,10 +188,10 @@ class Verbs(Asking):
             to_ast.real("nucleus", nucleus),
             seed=to_ast.number(0, "seed", seed),
         )
-        plan = model_queries.generation(bound, tree)
+        plan = _planned(bound, tree)
         work = bound.work()
         with work:
-            run = generating.Run(plan)
+            run = Run(plan)
         return under(work, run.pieces())
 
 
@@ -209,3 +232,190 @@ def _method(method: Any, beams: int | None) -> ast.Method | None:
     if beams is not None and method != "beam":
         raise InvalidArgument(f"beams belongs to method 'beam', not to {method!r}")
     return None if method is None else ast.Method(method, to_ast.number(1, "beams", beams))
+
+
+def _planned(bound: Bound, tree: ast.Generate) -> GenerateQuery:
+    """Return the plan of a tree; warn of likely mistakes in its context."""
+    plan = bound.optimized(bound.bind(tree))
+    assert isinstance(plan, GenerateQuery)
+    if plan.phrases:
+        python_warnings.warn(cautions.cautions_of(plan))
+    return plan
+
+
+# ---- the statement --------------------------------------------------------------------------------------
+
+
+def bind(scope: Scope, node: ast.Generate) -> GenerateQuery:
+    """Bind GENERATE."""
+    corpus = scope.corpus(node.source)
+    method = _bound_method(scope, node)
+    n_tokens = scope.number(node.tokens, "TOKENS", 0)
+    beams = scope.number(node.method.width, "the number of beams", 1) if node.method else None
+    n_returned = scope.number(node.n_returned, "RETURN", 1)
+    assert n_tokens is not None
+    if node.n_returned is not None and n_returned is not None:
+        if method == "greedy" and n_returned > 1:
+            what = "greedy generation has one continuation; take sample or beam for more"
+            scope.refuse(what, node.n_returned)
+        if beams is not None and n_returned > beams:
+            what = f"a search with {beams} beams cannot return {n_returned} continuations"
+            scope.refuse(what, node.n_returned)
+    above_zero = scopes.Range("above 0 (METHOD greedy is the limit)", lambda x: x > 0)
+    return GenerateQuery(
+        corpus,
+        scope.context(node.context, corpus),
+        n_tokens,
+        # INFGRAM equals NGRAM with shorter contexts wherever a long one is unseen.
+        models.as_model("infgram") if node.model is None else scope.model(node.model),
+        method,
+        beams=beams,
+        temperature=scope.real(node.temperature, "TEMPERATURE", above_zero),
+        top_k=scope.number(node.top, "TOP", 1),
+        top_p=scope.real(node.nucleus, "NUCLEUS", scopes.SHARES),
+        diversity=scope.real(node.diversity, "DIVERSITY", scopes.Range("0 or more", lambda x: x >= 0)),
+        seed=scope.number(node.seed, "SEED", 0),
+        n_returned=n_returned or 1,
+        where=scope.among(node.where, corpus),
+    )
+
+
+def _bound_method(scope: Scope, node: ast.Generate) -> str:
+    """Return the named method, or that of the clauses; check that all clauses belong to it."""
+    clauses = {
+        "sample": (
+            ("TEMPERATURE", node.temperature),
+            ("TOP", node.top),
+            ("NUCLEUS", node.nucleus),
+            ("SEED", node.seed),
+        ),
+        "beam": (("DIVERSITY", node.diversity),),
+    }
+    given = [
+        (kind, name, value) for kind, pairs in clauses.items() for name, value in pairs if value is not None
+    ]
+    named = node.method.kind if node.method else given[0][0] if given else "greedy"
+    for kind, name, value in given:
+        # Scripts give a seed everywhere, and without sampling it changes nothing.
+        if kind != named and name != "SEED":
+            scope.fail(PlanError, f"{name} belongs to METHOD {kind}, not to METHOD {named}", value)
+    return named
+
+
+@dataclass(frozen=True)
+class GenerateQuery(SliceQuery):
+    """GENERATE. `method` is 'greedy', 'sample' or 'beam'; parameters of the other methods are None."""
+
+    context: Gram
+    n_tokens: int
+    model: ModelSpec
+    method: str = "greedy"
+    beams: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    diversity: float | None = None
+    seed: int | None = None
+    n_returned: int = 1
+
+    def label(self) -> str:
+        named = (
+            ("beams", self.beams),
+            ("temperature", self.temperature),
+            ("top", self.top_k),
+            ("nucleus", self.top_p),
+            ("diversity", self.diversity),
+            ("seed", self.seed),
+        )
+        how = "".join(f", {name} {value}" for name, value in named if value is not None)
+        many = f", {self.n_returned} continuations" if self.n_returned > 1 else ""
+        return (
+            f"generate {self.n_tokens:,} tokens given {self.context.shown}, {self.method}{how}, "
+            f"{self.model}{many}"
+        )
+
+    def answer_whole(self) -> Result:
+        """Return a row per continuation, the most probable first.
+
+        A single continuation can be read while it is made, by `Result.pieces`, in place of the row or before
+        it, except from a beam search. If tokens are drawn at random, the summary has the seed.
+        """
+        run = Run(self)
+        summary: dict[str, Any] = dict(run.note)
+        if self.method == "sample":
+            summary["seed"] = run.seed
+
+        def rows() -> Iterator[list[Row]]:
+            yield [
+                (rank, _text_of(item, self.corpus.tokenizer), item.logprob)
+                for rank, item in enumerate(run.continuations(), start=1)
+            ]
+
+        made = result.Result(COLUMNS, rows(), summary=summary, types=(int, str, float))
+        if self.n_returned == 1 and self.method != "beam":
+            made.pieces = run.pieces()
+        return made
+
+    def sampler(self) -> generation.Method:
+        """Return the method with its parameters. Raises InvalidArgument for one out of range."""
+        if self.method == "sample":
+            temperature = 1.0 if self.temperature is None else self.temperature
+            return generation.Sampling(temperature, self.top_k, self.top_p)
+        if self.method == "beam":
+            beams = max(generation.BEAMS, self.n_returned) if self.beams is None else self.beams
+            return generation.Search(beams, self.diversity or 0.0)
+        return generation.Greedy()
+
+
+class Run:
+    """One generation: its parameters and its output so far. `seed` is the plan's, or a random one."""
+
+    def __init__(self, plan: GenerateQuery) -> None:
+        self.note = language_models.note_of(plan.corpus, plan.model)
+        self.seed = secrets.randbelow(SEEDS) if plan.seed is None else plan.seed
+        self._plan = plan
+        self._method = plan.sampler()
+        self._generator = generation.Generator(language_models.language_model(plan.corpus, plan.model))
+        self._streamed: Continuation | None = None
+
+    def continuations(self) -> list[Continuation]:
+        """Return all continuations, the most probable first; one that `pieces` has completed is reused."""
+        if self._streamed is not None:
+            return [self._streamed]
+        plan = self._plan
+        return self._generator.generate(
+            plan.context.ids, plan.n_tokens, self._method, seed=self.seed, n_return=plan.n_returned
+        )
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the text that each token adds to the first continuation."""
+        made = generation.Continuation((), 0.0, False)
+        plan = self._plan
+        tokenizer = plan.corpus.tokenizer
+        shown = ""
+        for token, logprob in self._generator.stream(
+            plan.context.ids, plan.n_tokens, self._method, seed=self.seed
+        ):
+            made = made.extended(token, logprob)
+            if token == values.END:
+                break
+            text = _whole_characters(made, tokenizer)
+            if text != shown and text.startswith(shown):
+                yield text[len(shown) :]
+                shown = text
+        text = _text_of(made, tokenizer)
+        if text.startswith(shown) and len(text) > len(shown):
+            yield text[len(shown) :]
+        self._streamed = made
+
+
+def _text_of(continuation: Continuation, tokenizer: Tokenizer) -> str:
+    return tokenizer.decode(np.array(continuation.ids, dtype=np.uint32))
+
+
+def _whole_characters(continuation: Continuation, tokenizer: Tokenizer) -> str:
+    """Return the text without the first bytes of an incomplete character, which the next token may change."""
+    exact = tokenizer.decode_exact(np.array(continuation.ids, dtype=np.uint32))
+    if exact is None:
+        return _text_of(continuation, tokenizer).rstrip("\ufffd")
+    return codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(exact)

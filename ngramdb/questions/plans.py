@@ -1,40 +1,39 @@
-"""Running plans: a question answers itself from its corpus, an action runs in a session."""
+"""The bases of the plans of statements: a query answers itself from its corpus, an action uses a session."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, SliceQuestion
+from ngramdb.lm.sentences import is_cut, separator_of
+from ngramdb.planner import plan as plans
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, changed
 
 if TYPE_CHECKING:
     from ngramdb.conditions.docset import DocSet
-    from ngramdb.executor import document_subset
-    from ngramdb.executor.questions import (
-        distribution,
-        generating,
-        probability,
-        scoring,
-    )
+    from ngramdb.executor import per_segment
+    from ngramdb.lm.spec import ModelSpec
+    from ngramdb.patterns import Gram
     from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
     from ngramdb.questions.session import Session
     from ngramdb.segments.base import Segment
 else:
-    document_subset = lazy_module("ngramdb.executor.document_subset")
-    distribution = lazy_module("ngramdb.executor.questions.distribution")
-    generating = lazy_module("ngramdb.executor.questions.generating")
-    probability = lazy_module("ngramdb.executor.questions.probability")
-    scoring = lazy_module("ngramdb.executor.questions.scoring")
+    per_segment = lazy_module("ngramdb.executor.per_segment")
+
+
+NOTHING_MEETS = "no document meets the condition"
 
 
 class Query(Question):
-    """A question whose plan is defined here, in the module of its statement."""
+    """The plan of a statement that only reads a corpus."""
 
     @abstractmethod
     def answer(self, meter: PlanMeter | None = None) -> Result:
@@ -43,7 +42,7 @@ class Query(Question):
 
 @dataclass(frozen=True)
 class SliceQuery(Query):
-    """A query that may be limited to the documents of a WHERE, as if it held only these.
+    """A query that may be limited to the documents that meet a condition.
 
     Every model works on a corpus of these documents as on any other, so the answer is exactly that of a
     corpus into which nothing else was loaded.
@@ -69,8 +68,52 @@ class SliceQuery(Query):
         Cost: that of finding them and of the answer. An index of these documents, which is built once for
         each set of documents, takes about 100 ns per token of them or of the others, whichever are fewer.
         """
-        kind = type(self)
-        return document_subset.answer_among(self, kind.answer_whole, kind.answer_among, meter)
+        if self.where is None or isinstance(self.where, plans.AllDocs):
+            return self.answer_whole()
+        found = per_segment.matching(self.corpus, self.where, self.costs, meter)
+        answered = self.answer_among(found)
+        if answered is None:
+            part = self.corpus.sliced([docs.numbers() for _, docs in found], self.where.label())
+            answered = changed(self, corpus=part, where=None).answer_whole()
+        if not any(len(docs) for _, docs in found):
+            others = [answered.summary["note"]] if "note" in answered.summary else []
+            answered.summary["note"] = "; ".join([NOTHING_MEETS, *others])
+        return answered
+
+
+@dataclass(frozen=True)
+class ContextQuery(SliceQuery):
+    """A query about what follows a context, under a language model."""
+
+    context: Gram
+    model: ModelSpec
+
+    @abstractmethod
+    def unanswered(self, effective_n: int) -> Constant:
+        """Return the answer of an n-gram model after a context that does not occur."""
+
+    def fold_unknown_words(self) -> Plan:
+        read = self.context.before(self.model.order)
+        # A separator starts a new context, which may hide the unknown word from the model.
+        if self.model.kind != "ngram" or read.known or is_cut(self.corpus):
+            return self
+        return self.unanswered(len(read) + 1)
+
+    def cut_context(self) -> Plan:
+        context = self._read_context()
+        return self if context is self.context else changed(self, context=context)
+
+    def _read_context(self) -> Gram:
+        """Return the part of the context that can affect the answer."""
+        context = self.context
+        if is_cut(self.corpus):
+            separators = np.flatnonzero(context.ids == separator_of(self.corpus))
+            return context.last(len(context) - int(separators[-1])) if separators.size else context
+        context = context.before(self.model.order)
+        if not self.model.infgram or context.known:
+            return context
+        last_unknown = int(np.flatnonzero(context.ids < 0)[-1])
+        return context.last(len(context) - last_unknown - 1)
 
 
 class Action(Plan):
@@ -86,42 +129,18 @@ class Action(Plan):
         """Run the statement."""
 
 
-# The functions that answer the questions whose plans are classes of `planner.plan`, by these. They are given
-# the plan, and a meter if the plan has a tree whose nodes are measured.
-OPERATORS: dict[str, Callable[[], Callable[..., Result]]] = {
-    "Distribution": lambda: distribution.distribution,
-    "DistributionBefore": lambda: distribution.before,
-    "Generation": lambda: generating.generate,
-    "Probability": lambda: probability.probability,
-    "Scoring": lambda: scoring.score,
-}
-# Those that answer about some of the documents faster than about a corpus of just these, or return None.
-DIRECT: dict[str, Callable[[], Callable[..., Result | None]]] = {
-    "Distribution": lambda: distribution.distribution_among,
-}
-
-
 def is_question(plan: Plan) -> bool:
     """Return True if running the plan only reads the corpus that it holds."""
-    return isinstance(plan, (Constant, Query)) or type(plan).__name__ in OPERATORS
+    return isinstance(plan, (Constant, Query))
 
 
 def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
-    """Answer a question. With a meter, the nodes of the plan's tree record what they did."""
+    """Answer a query. With a meter, the nodes of the plan's tree record what they did."""
     if isinstance(plan, Query):
         return plan.answer(meter)
     if isinstance(plan, Constant):
         return _known(plan)
-    kind = type(plan).__name__
-    if kind not in OPERATORS:
-        raise PlanError(f"{plan.label()} is no question")
-    operator = OPERATORS[kind]()
-    if isinstance(plan, SliceQuestion):
-        if plan.where is None:
-            return operator(plan)
-        direct = DIRECT[kind]() if kind in DIRECT else None
-        return document_subset.answer_among(plan, operator, direct, meter)
-    return operator(plan) if meter is None or plan.tree() is None else operator(plan, meter)
+    raise PlanError(f"{plan.label()} is not a query")
 
 
 def _known(plan: Constant) -> Result:

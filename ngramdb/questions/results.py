@@ -16,16 +16,11 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
-    from ngramdb.executor.questions import scoring
-    from ngramdb.executor.questions.probability import TokenScores
     from ngramdb.executor.results import dataframes, result
     from ngramdb.lm import values
-    from ngramdb.lm import values as measures
 else:
     dataframes = lazy_module("ngramdb.executor.results.dataframes")
     result = lazy_module("ngramdb.executor.results.result")
-    scoring = lazy_module("ngramdb.executor.questions.scoring")
-    measures = lazy_module("ngramdb.lm.values")
     values = lazy_module("ngramdb.lm.values")
 
 
@@ -148,7 +143,7 @@ class NextTokens(NamedTuple):
     effective_n: int
 
     def __repr__(self) -> str:
-        return measures.shown_arrays("NextTokens", **self._asdict())
+        return values.shown_arrays("NextTokens", **self._asdict())
 
     def _repr_html_(self) -> str:
         return _html(token_ids=self.token_ids, counts=self.counts)
@@ -173,7 +168,7 @@ class NextTokensMany(NamedTuple):
     effective_n: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        return measures.shown_arrays("NextTokensMany", **self._asdict())
+        return values.shown_arrays("NextTokensMany", **self._asdict())
 
     @classmethod
     def of(cls, each: Sequence[NextTokens]) -> NextTokensMany:
@@ -198,7 +193,7 @@ class Spans(NamedTuple):
     counts: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        return measures.shown_arrays("Spans", **self._asdict())
+        return values.shown_arrays("Spans", **self._asdict())
 
     def _repr_html_(self) -> str:
         return _html(**self._asdict())
@@ -216,7 +211,7 @@ class Places(NamedTuple):
     lengths: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        return measures.shown_arrays("Places", **self._asdict())
+        return values.shown_arrays("Places", **self._asdict())
 
     def _repr_html_(self) -> str:
         return _html(**self._asdict())
@@ -286,10 +281,10 @@ class Scores:
         self.sparse = sparse
 
     @classmethod
-    def of(cls, scores: TokenScores, is_probability: bool = True) -> Scores:
-        """Wrap the executor's arrays, which are shared."""
+    def of(cls, scores: values.Scores) -> Scores:
+        """Wrap the scores of a model, whose arrays are shared."""
         counts = (scores.count, scores.context_count, scores.effective_n, scores.sparse)
-        return cls(scores.prob, *counts, is_probability, scores.suffix_n, scores.suffix_count)
+        return cls(scores.prob, *counts, scores.is_probability, scores.suffix_n, scores.suffix_count)
 
     @property
     def cont_count(self) -> NDArray[np.int64]:
@@ -299,7 +294,8 @@ class Scores:
     @property
     def logprob(self) -> NDArray[np.float64]:
         """Natural logarithms: -inf for 0, NaN without a probability."""
-        return scoring.log_probabilities(self.prob)
+        with np.errstate(divide="ignore"):
+            return np.log(self.prob)
 
     @property
     def perplexity(self) -> float:
@@ -308,7 +304,7 @@ class Scores:
         Tokens without a probability do not count. Infinite if one is 0, NaN if none has a probability. The
         same as in SCORE and `Corpus.perplexity`.
         """
-        return measures.Measure.of(self.logprob).perplexity
+        return values.Measure.of(self.logprob).perplexity
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -335,7 +331,7 @@ class Scores:
         return notebook.table((), (), [repr(self)]) + _html(**_columns_of(self))
 
     def __repr__(self) -> str:
-        return values.shown_scores(self, measures.Measure.of(self.logprob))
+        return values.shown_scores(self, values.Measure.of(self.logprob))
 
 
 def _columns_of(scores: Scores) -> dict[str, NDArray[Any]]:

@@ -2,29 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb import bool_arguments
+from ngramdb.errors import PlanError
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
+from ngramdb.limits import SENTENCE_BREAK
+from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.questions.definition import Definition, Help, Tool
+from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.spelling import Condition, Model, Passage, Switch
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import MODELS
 
 if TYPE_CHECKING:
-    from ngramdb.executor.questions import scoring
+    from ngramdb.executor.results import result
+    from ngramdb.executor.results.result import Result, Row
+    from ngramdb.language import ast
+    from ngramdb.lm import evaluation, values
+    from ngramdb.lm.spec import ModelSpec
+    from ngramdb.patterns import Gram
+    from ngramdb.planner.binding import scope as scopes
+    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import results
+    from ngramdb.questions import language_models, prob, results
     from ngramdb.questions.arguments import models, units
-    from ngramdb.questions.arguments.signatures import ModelLike, Ngram
-    from ngramdb.questions.results import Scores
+    from ngramdb.questions.arguments.signatures import ModelLike, Ngram, Ngrams
+    from ngramdb.questions.arguments.units import Unit
+    from ngramdb.questions.results import DocumentScores, Scores
+    from ngramdb.source import Corpus, IntArray
+    from ngramdb.tokenizers.base import Tokenizer
 else:
-    scoring = lazy_module("ngramdb.executor.questions.scoring")
-    models = lazy_module("ngramdb.questions.arguments.models")
+    result = lazy_module("ngramdb.executor.results.result")
+    evaluation = lazy_module("ngramdb.lm.evaluation")
+    values = lazy_module("ngramdb.lm.values")
+    scopes = lazy_module("ngramdb.planner.binding.scope")
+    language_models = lazy_module("ngramdb.questions.language_models")
+    prob = lazy_module("ngramdb.questions.prob")
     results = lazy_module("ngramdb.questions.results")
+    models = lazy_module("ngramdb.questions.arguments.models")
     units = lazy_module("ngramdb.questions.arguments.units")
+
+# The columns, and the types of their values.
+COLUMNS = {
+    "position": int,
+    "token": str,
+    "token_id": int,
+    "effective_n": int,
+    "count": int,
+    "context_count": int,
+    "prob": float,
+    "logprob": float,
+    "sparse": bool,
+}
+# How the end of a sentence is shown, and a word that does not occur in the corpus.
+SHOWN_END = "</s>"
+SHOWN_UNKNOWN = "<unk>"
 
 
 class Verbs(Asking):
@@ -70,8 +109,26 @@ class Verbs(Asking):
             view = units.corpus_for(unit, self._bound)
             ids = units.cut(view, unit, self._bound.passage(ngram), ngram)
             offsets = np.array([0, len(ids)], dtype=np.int64)
-            found = scoring.token_scores(view, ids, offsets, used, unit is not None)
-        return results.Scores.of(found, used.is_probability)
+            return results.Scores.of(token_scores(view, ids, offsets, used, unit is not None))
+
+    @bool_arguments.checked
+    def score_many(
+        self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
+    ) -> DocumentScores:
+        """Score many documents in one kernel call; item i equals `score(docs[i])`.
+
+        Parameters
+        ----------
+        docs : a list of texts or of token ids, or a pair of arrays `(flat ids, offsets)`
+        model, document, sentence : as `score` takes them
+        """
+        used, unit = models.as_model(model), units.unit_of(document, sentence)
+        with self._bound.work():
+            view = units.corpus_for(unit, self._bound)
+            flat, offsets = units.packed(view, unit, docs, self._bound.encode)
+            scores = token_scores(view, flat, offsets, used, unit is not None)
+        bounds = offsets if unit is None else offsets + np.arange(len(offsets))
+        return results.DocumentScores(results.Scores.of(scores), bounds)
 
 
 DEFINITION = Definition(
@@ -96,3 +153,124 @@ DEFINITION = Definition(
         ('SCORE "a whole sentence"', "probability token by token"),
     ),
 )
+
+
+def bind(scope: Scope, node: ast.Score) -> ScoreQuery:
+    """Bind SCORE."""
+    corpus = scope.corpus(node.source)
+    passage = scope.passage(node.ngram, corpus)
+    where = scope.among(node.where, corpus)
+    unit = None if node.unit is None else cast("Unit", node.unit.value)
+    if node.unit is not None and unit == "sentence":
+        why = scopes.why_not_in_sentences(corpus, scope.catalog.own_corpus_names())
+        if why is not None:
+            scope.fail(PlanError, why, node.unit)
+    return ScoreQuery(corpus, passage, scope.model(node.model), unit, where=where)
+
+
+@dataclass(frozen=True)
+class ScoreQuery(SliceQuery):
+    """SCORE. `unit`: the text is a document, or is cut into sentences; each is between `<s>` and `</s>`."""
+
+    gram: Gram
+    model: ModelSpec
+    unit: Unit | None = None
+
+    def label(self) -> str:
+        n = len(self.gram)
+        what = {None: "", "document": "as a document, ", "sentence": "in sentences, "}[self.unit]
+        return f"score {n:,} token{'' if n == 1 else 's'}, {what}{self.model}"
+
+    def answer_whole(self) -> Result:
+        """Return a row per token; the summary has the totals."""
+        corpus, ids = self.corpus, self.gram.ids
+        if self.unit == "sentence":
+            cut = corpus.in_sentences()
+            corpus, ids = cut, cut.cut(ids, self.gram.text)
+        bounds = np.array([0, len(ids)], dtype=np.int64)
+        found = token_scores(corpus, ids, bounds, self.model, self.unit is not None)
+        separator = separator_of(corpus) if is_cut(corpus) else None
+        known = evaluation.are_known(ids, evaluation.types_among(ids, corpus.index), separator)
+        return result.Result(
+            tuple(COLUMNS),
+            _batches(ids, known, found, corpus.tokenizer),
+            summary=_totals(known, found) | language_models.note_of(corpus, self.model),
+            n_rows=len(found),
+            types=tuple(COLUMNS.values()),
+        )
+
+
+def token_scores(
+    corpus: Corpus, flat: IntArray, offsets: IntArray, model: ModelSpec, between: bool = False
+) -> values.Scores:
+    """Score the tokens of several documents, one after the other; contexts begin with the document.
+
+    With `between`, each document is between `<s>` and `</s>`, whose score is its last entry.
+    """
+    if language_models.is_counted(corpus, model) and not between:
+        return prob.ratios(*corpus.index.score(flat, offsets, model.infgram, model.limit))
+    return language_models.language_model(corpus, model).score_many(flat, offsets, document=between)
+
+
+def _totals(known: NDArray[np.bool_], scores: values.Scores) -> dict[str, Any]:
+    """Return sums over the tokens with a probability, as `ngramdb.lm.values` defines them.
+
+    `perplexity` is None if no token has one. `perplexity_nonzero` excludes the tokens of probability 0, and
+    is only returned if there are any. `known` marks the tokens that occur in the corpus.
+    """
+    found = scores.measure
+    return {
+        "tokens": found.n_tokens,
+        "unknown_words": int((~known).sum()),
+        "unseen_contexts": found.n_unanswered,
+        "zero_probabilities": found.n_zero,
+        "logprob": found.logprob,
+        "perplexity": _or_none(found.perplexity),
+        **({"perplexity_nonzero": _or_none(found.perplexity_nonzero)} if found.n_zero else {}),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _batches(
+    ids: IntArray, known: NDArray[np.bool_], found: values.Scores, tokenizer: Tokenizer
+) -> Iterator[list[Row]]:
+    ended = len(found) > len(ids)
+    named = known & (ids >= 0) & (ids < tokenizer.n_vocabulary)
+    if ended:
+        ids, named = np.append(ids, values.END), np.append(named, False)
+    for start in range(0, len(ids), result.BATCH_ROWS):
+        part = slice(start, start + result.BATCH_ROWS)
+        shown = np.flatnonzero(named[part])
+        texts = np.where(ids[part] == SENTENCE_BREAK, SHOWN_END, SHOWN_UNKNOWN).tolist()
+        for i, text in zip(shown.tolist(), tokenizer.token_texts(ids[part][shown]), strict=True):
+            texts[i] = text
+        if ended and part.stop >= len(ids):
+            texts[-1] = SHOWN_END
+        numbers = (
+            ids,
+            found.effective_n,
+            found.count,
+            found.context_count,
+            found.prob,
+            found.logprob,
+            found.sparse,
+        )
+        yield [
+            (
+                start + i,
+                text,
+                None if token < 0 or token == SENTENCE_BREAK else token,
+                effective_n,
+                count,
+                context_count,
+                None if math.isnan(prob) else prob,
+                None if math.isnan(prob) else logprob,
+                sparse,
+            )
+            for i, (text, token, effective_n, count, context_count, prob, logprob, sparse) in enumerate(
+                zip(texts, *(column[part].tolist() for column in numbers), strict=True)
+            )
+        ]

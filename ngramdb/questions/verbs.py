@@ -35,9 +35,13 @@ VERBS = {
     "ngrams": "ngrams",
     "trace": "trace",
     "prob": "prob",
+    "prob_many": "prob",
     "dist": "dist",
     "dist_before": "dist",
+    "dist_arrays": "dist",
+    "dist_many": "dist",
     "score": "score",
+    "score_many": "score",
     "generate": "generate",
     "stream": "generate",
 }

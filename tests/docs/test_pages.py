@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from support.foreign_indexes import write_example
 from support.pages import Story, all_examples, blocks
-from support.registered import statements
+from support.registered import MODULES, statements
 
 import ngramdb
 from ngramdb.api.settings import SETTINGS
 from ngramdb.errors import ParseError
 from ngramdb.language import ast
 from ngramdb.language.parser import keywords, parse
-from ngramdb.planner import plan
 from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.planner import rule_names
 
@@ -208,9 +207,10 @@ def test_every_option_setting_rule_and_column_is_on_a_language_page() -> None:
     names = [*CORPUS_OPTIONS, *(name.upper() for name in LOAD_OPTIONS), *SETTINGS, *rule_names()]
     columns = {
         column
-        for name, value in vars(plan).items()
-        if name.endswith("_COLUMNS")
-        for column in value  # of every kind of question
+        for module in MODULES
+        for name, value in vars(module).items()
+        if name.endswith("COLUMNS") and isinstance(value, (tuple, dict))
+        for column in value
     }
     assert columns >= {"count", "prob", "token"}
     missing = [name for name in [*names, *sorted(columns)] if not re.search(rf"`{name}\b", page)]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.questions import probability
 from ngramdb.lm import END, Interpolation
 from ngramdb.lm.interpolation import ForestWeights
+from ngramdb.questions import prob
 
 # The first three are counts divided by counts, for which only the index is used.
 MODELS = [
@@ -269,7 +269,7 @@ def test_a_mixture_with_a_weight_per_token_sums_to_one(documents, model, n_segme
 )
 def test_batches_of_steps_are_single_steps(model, documents, pairs, batch_tokens):
     with ngramdb.connect() as db, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probability, "BATCH_TOKENS", batch_tokens)
+        patch.setattr(prob, "BATCH_TOKENS", batch_tokens)
         corpus = corpus_of(db, "a", documents)
         found = corpus.prob_many([pair[0] for pair in pairs], [pair[1] for pair in pairs], model).prob
         for i, (context, continuation) in enumerate(pairs):

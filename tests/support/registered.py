@@ -9,11 +9,10 @@ from ngramdb import questions as package
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.questions.docs_plan import OfDocuments
-from ngramdb.questions.plans import Action, Query, SliceQuery
+from ngramdb.questions.plans import Action, ContextQuery, Query, SliceQuery
 
 # All plans are defined in these modules.
-for _module in iter_modules(package.__path__):
-    import_module(f"{package.__name__}.{_module.name}")
+MODULES = [import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__)]
 for _name in plan.__all__:
     getattr(plan, _name)
 
@@ -31,17 +30,8 @@ STATEMENTS: tuple[type[ast.Statement], ...] = tuple(sorted(statements(), key=lam
 def plans(kind: type[plan.Plan] = plan.Plan) -> set[type[plan.Plan]]:
     """Return all classes of plans that a statement can have."""
     below = {found for each in kind.__subclasses__() for found in (each, *plans(each))}
-    general = (
-        plan.Question,
-        plan.SliceQuestion,
-        plan.Constant,
-        plan.Outer,
-        Action,
-        OfDocuments,
-        Query,
-        SliceQuery,
-    )
-    return below.difference(general)
+    general = {plan.Question, plan.Constant, plan.Outer}
+    return below - general - {Action, OfDocuments, Query, SliceQuery, ContextQuery}
 
 
 def questions() -> set[type[ast.Statement]]:

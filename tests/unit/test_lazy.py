@@ -85,7 +85,7 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
     others = {
         *("questions.delete", "questions.show", "questions.kwic_plan"),
         *("questions.docs_plan", "questions.count_table", "questions.definition"),
-        *("executor.questions.generating", "executor.questions.probability"),
+        *("questions.generate", "questions.prob"),
         *("conditions.evaluation", "planner.plan.documents", "patterns.string_to_ids"),
         *("planner.rules", "planner.physical"),
         *("questions.explain", "engine.loading.loads", "lm.generation"),

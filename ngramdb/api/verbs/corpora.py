@@ -19,12 +19,12 @@ from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, Tokeni
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.engine.storage.versions import now
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
-from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
 from ngramdb.executor.results.result import Result
 from ngramdb.lm import sentences
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
+from ngramdb.questions.language_models import digest, statistics_of, stored_statistics
 from ngramdb.questions.results import SHOWN_ROWS
 from ngramdb.source import Corpus
 from ngramdb.tokenizers import Tokenizer

@@ -13,7 +13,6 @@ from ngramdb.api.conversion import each_of
 from ngramdb.api.verbs.exporting import write_text
 from ngramdb.engine.loading.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions, check_options, have_fields
 from ngramdb.ingest.reader import read_documents
@@ -25,9 +24,10 @@ from ngramdb.lm import arpa, generation
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
-from ngramdb.planner.plan import Unit
 from ngramdb.questions.arguments import to_ast, units
 from ngramdb.questions.arguments.models import as_model
+from ngramdb.questions.arguments.units import Unit
+from ngramdb.questions.language_models import language_model
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import token_ids

@@ -68,6 +68,14 @@ class Scope:
         """Return the logical plan of a statement."""
         raise NotImplementedError
 
+    def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
+        """Return a condition on documents as a document expression; no condition means all documents."""
+        raise NotImplementedError
+
+    def among(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr | None:
+        """Return the condition of a query that may be limited to some documents; None without one."""
+        return None if node is None else self.condition(node, corpus)
+
     def matching(self) -> Matching:
         """Return how quoted n-grams are matched by default, as the setting `match` decides."""
         return MATCHING[self.catalog.match()]

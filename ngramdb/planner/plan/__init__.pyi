@@ -3,7 +3,6 @@ from .base import Constant as Constant
 from .base import Outer as Outer
 from .base import Plan as Plan
 from .base import Question as Question
-from .base import SliceQuestion as SliceQuestion
 from .documents import AllDocs as AllDocs
 from .documents import Complement as Complement
 from .documents import Contrast as Contrast
@@ -34,8 +33,6 @@ from .fields import kind_of as kind_of
 from .fields import part_of as part_of
 from .fields import pieces as pieces
 from .fields import show_value as show_value
-from .generation import GENERATION_COLUMNS as GENERATION_COLUMNS
-from .generation import Generation as Generation
 from .nodes import Actual as Actual
 from .nodes import Costs as Costs
 from .nodes import DocExpr as DocExpr
@@ -54,11 +51,3 @@ from .occurring import OccurrencesOf as OccurrencesOf
 from .occurring import Several as Several
 from .occurring import why_nowhere as why_nowhere
 from .plain import PlainDocs as PlainDocs
-from .questions import DISTRIBUTION_COLUMNS as DISTRIBUTION_COLUMNS
-from .questions import PROBABILITY_COLUMNS as PROBABILITY_COLUMNS
-from .questions import SCORE_COLUMNS as SCORE_COLUMNS
-from .questions import Distribution as Distribution
-from .questions import DistributionBefore as DistributionBefore
-from .questions import Probability as Probability
-from .questions import Scoring as Scoring
-from .questions import Unit as Unit

@@ -13,7 +13,7 @@ from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan.nodes import Costs
+    pass
 
 
 COUNT_COLUMNS = ("count",)
@@ -95,21 +95,6 @@ class Question(Plan):
             f"corpus {view.entry.name}: {n:,} segment{'' if n == 1 else 's'}, "
             f"{view.n_documents:,} documents, {view.n_tokens:,} tokens",
         )
-
-
-@dataclass(frozen=True)
-class SliceQuestion(Question):
-    """A question that may be asked of some documents only, as if there were no others.
-
-    Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
-    (`questions.plans`).
-    """
-
-    where: DocExpr | None = field(default=None, kw_only=True)
-    costs: Costs | None = field(default=None, compare=False, kw_only=True)
-
-    def where_clause(self) -> DocExpr | None:
-        return self.where
 
 
 @dataclass(frozen=True)

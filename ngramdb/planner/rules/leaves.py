@@ -8,19 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from ngramdb.lm.sentences import is_cut, separator_of
-from ngramdb.lm.spec import ModelSpec
 from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredWords, TokenPattern, Variants
 from ngramdb.planner.plan import (
-    DISTRIBUTION_COLUMNS,
-    PROBABILITY_COLUMNS,
     AllDocs,
     Compared,
-    Constant,
     CountTest,
-    Distribution,
     DocsMatching,
     DocsOf,
     DocsWith,
@@ -33,12 +25,9 @@ from ngramdb.planner.plan import (
     Nowhere,
     OccurrencesOf,
     OneOf,
-    Plan,
-    Probability,
     why_nowhere,
 )
 from ngramdb.planner.rules.base import Rule, on_nodes
-from ngramdb.source import Corpus
 
 
 def _fold(expr: Node) -> Node:
@@ -109,28 +98,10 @@ def _fold_leaf(expr: Node) -> Node:
 _fold_nodes = on_nodes(_fold_leaf)
 
 
-def _fold_words(plan: Plan) -> Plan:
-    if isinstance(plan, (Probability, Distribution)):
-        return _fold_model(plan)
-    return _fold_nodes(plan.fold_unknown_words())
-
-
-def _fold_model(plan: Probability | Distribution) -> Plan:
-    """Answer an n-gram model whose context has an unknown word; `<s>` may hide it from the model."""
-    context = plan.context.before(plan.model.order)
-    if plan.model.kind != "ngram" or context.known or is_cut(plan.corpus):
-        return plan
-    n = len(context) + 1
-    if isinstance(plan, Probability):
-        return Constant(
-            plan.corpus, PROBABILITY_COLUMNS, ((None, 0, 0, n, False),), why_nowhere(plan.context)
-        )
-    summary = {"total": 0, "context_count": 0, "effective_n": n, "sparse": False}
-    return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), why_nowhere(plan.context), summary)
-
-
 FOLD_UNKNOWN_WORDS = Rule(
-    "fold_unknown_words", "answers without the index what a word outside the vocabulary decides", _fold_words
+    "fold_unknown_words",
+    "answers without the index what a word outside the vocabulary decides",
+    lambda plan: _fold_nodes(plan.fold_unknown_words()),
 )
 
 
@@ -201,23 +172,8 @@ FOLD_ONE_NEARBY = Rule(
 # ---- A context is cut to the tokens that its model reads.
 
 
-def cut(context: Gram, model: ModelSpec, corpus: Corpus) -> Gram:
-    """Return the part of the context that can affect the answer."""
-    if is_cut(corpus):
-        separators = np.flatnonzero(context.ids == separator_of(corpus))
-        return context.last(len(context) - int(separators[-1])) if separators.size else context
-    context = context.before(model.order)
-    if not model.infgram or context.known:
-        return context
-    last_unknown = int(np.flatnonzero(context.ids < 0)[-1])
-    return context.last(len(context) - last_unknown - 1)
-
-
-def _cut(plan: Plan) -> Plan:
-    if isinstance(plan, (Probability, Distribution)):
-        context = cut(plan.context, plan.model, plan.corpus)
-        return plan if context is plan.context else replace(plan, context=context)
-    return plan
-
-
-CUT_CONTEXT = Rule("cut_context", "drops the part of a context that its model never looks at", _cut)
+CUT_CONTEXT = Rule(
+    "cut_context",
+    "drops the part of a context that its model never looks at",
+    lambda plan: plan.cut_context(),
+)

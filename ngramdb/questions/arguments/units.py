@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ngramdb import interrupts
 from ngramdb.bool_arguments import as_flag
@@ -11,9 +11,12 @@ from ngramdb.planner.binding.scope import why_not_in_sentences
 from ngramdb.questions.arguments import packing
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan import Unit
     from ngramdb.questions.verbs import Bound
     from ngramdb.source import Corpus, IntArray
+
+
+#: The units that a text is scored in, each from its beginning to its end.
+Unit: TypeAlias = Literal["document", "sentence"]
 
 
 def unit_of(document: bool | None, sentence: bool | None, default: Unit | None = None) -> Unit | None:

@@ -149,5 +149,5 @@ def test_only_questions_are_answered_without_a_session():
     catalog = ReferenceCatalog({"letters": CORPUS})
     plan = make_plan(parse_statement("DROP CORPUS letters"), catalog)
     assert not is_question(plan)
-    with pytest.raises(PlanError, match="drop corpus letters is no question"):
+    with pytest.raises(PlanError, match="drop corpus letters is not a query"):
         answer(plan)

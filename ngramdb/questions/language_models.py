@@ -1,4 +1,4 @@
-"""Language models for questions: made once for a corpus at one version, and kept as long as it is in use."""
+"""The language models of queries: made once per corpus version, and kept as long as it is used."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from ngramdb import fork_safety
 from ngramdb.errors import TimeoutExceeded
-from ngramdb.lm import statistics as index_cache
+from ngramdb.lm import statistics as index_statistics
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, fingerprint
 from ngramdb.source import Corpus, IntArray
 
-# Statistics that took so long are worth keeping, and a note says so.
+# Computing statistics for at least this long adds a note that ANALYZE would keep them.
 NOTED_SECONDS = 1.0
 
 _LOCK = fork_safety.lock()
@@ -28,15 +28,15 @@ _MODELS: WeakKeyDictionary[Corpus, dict[ModelSpec, LanguageModel]] = WeakKeyDict
 
 
 def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
-    """The model over the corpus.
+    """Return the model over the corpus.
 
-    Kneser-Ney takes the statistics that ANALYZE has stored; where they are missing or of another version,
-    they are computed and kept in memory.
+    Kneser-Ney uses the statistics that ANALYZE has stored; if there are none of this version, they are
+    computed and kept in memory.
 
     Raises
     ------
     ExecutionError
-        the corpus is a difference, and what is subtracted is not part of the rest
+        the corpus is a difference A − B, and B is not a part of A
     """
     with _LOCK:
         made = _MODELS.setdefault(corpus, {}).get(model)
@@ -59,10 +59,9 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
 
 
 class _SharedBatches:
-    """A kernel's model for batches that others answer in parts: not of the segments, but of the questions.
+    """The kernel's model for batches whose items are divided among workers.
 
-    What a token is smoothed with depends on what stands beside it in all segments at once, so whoever answers
-    reads from all of them.
+    Smoothing a token needs the counts of all segments at once, so that each worker reads all of them.
     """
 
     def __init__(self, corpus: Any, model: ModelSpec, own: Any) -> None:
@@ -95,35 +94,41 @@ def answered_batch(
     method: str,
     *further: Any,
 ) -> Any:
-    """What the kernel's model answers to a part of a batch."""
+    """Return the answer of the kernel's model for a part of a batch."""
     return getattr(language_model(corpus, model).batches, method)(flat, offsets, *columns, *further)
 
 
-def note_of(model: LanguageModel) -> str | None:
-    """Notes on the model's answers. The time that counting took is noted once: it is done once."""
-    note, model.advice = model.note, None
-    return note
+def note_of(corpus: Corpus, model: ModelSpec) -> dict[str, str]:
+    """Return the model's note as an entry of a summary; {} if it has none.
+
+    The time that counting took is in the first note only.
+    """
+    if is_counted(corpus, model):
+        return {}
+    used = language_model(corpus, model)
+    note, used.advice = used.note, None
+    return {} if note is None else {"note": note}
 
 
 def is_counted(corpus: Corpus, model: ModelSpec) -> bool:
-    """Whether answers are counts divided by counts: not where a separator cuts documents into sentences."""
+    """Return True if answers are ratios of counts, and no separator cuts documents into sentences."""
     return model.counted and not is_cut(corpus)
 
 
 def statistics_of(corpus: Corpus) -> Statistics:
-    """Counts of counts of the corpus: stored ones that describe it, else computed here, once."""
+    """Return the counts of counts of the corpus: those stored for it, or computed once."""
     stored = stored_statistics(corpus)
     if stored is not None:
         return stored
     with _LOCK:
         found = _STATISTICS.get(corpus)
     if found is None:
-        _ = corpus.index  # whether memory has room for it is known when it is opened
+        _ = corpus.index  # opening it raises an error if memory is too small
         for segment in corpus.segments:
             segment.read_for_pass()
         try:
-            found = index_cache.analyze(corpus)
-        except TimeoutExceeded as error:  # asked again, it would count from the start
+            found = index_statistics.analyze(corpus)
+        except TimeoutExceeded as error:  # a second attempt would count from the start
             if hasattr(corpus.entry, "statistics"):
                 name = corpus.entry.name
                 error.args = (
@@ -137,7 +142,7 @@ def statistics_of(corpus: Corpus) -> Statistics:
 
 
 def stored_statistics(corpus: Corpus) -> Statistics | None:
-    """What ANALYZE has stored, if it is of just these segments."""
+    """Return what ANALYZE has stored, if it describes exactly these segments."""
     stored: Any = getattr(corpus.entry, "statistics", None)
     if stored is None:
         return None
@@ -158,5 +163,5 @@ def stored_statistics(corpus: Corpus) -> Statistics | None:
 
 
 def digest(segments: Sequence[str]) -> str:
-    """What the catalog keeps of a fingerprint: 64 hexadecimal digits, however many segments there are."""
+    """Return the catalog's form of a fingerprint: 64 hexadecimal digits for any number of segments."""
     return hashlib.sha256("\n".join(segments).encode()).hexdigest()
