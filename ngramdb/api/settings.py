@@ -90,7 +90,7 @@ def _durability(name: str, value: Any) -> Value:
 
 def rules() -> tuple[str, ...]:
     """Return the names that `disabled_rules` may list."""
-    return tuple(planner.rule_names())
+    return planner.rule_names()
 
 
 def _rules(name: str, value: Any) -> Value:

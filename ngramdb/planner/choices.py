@@ -1,8 +1,8 @@
-"""How a condition is run on one segment: in which order its operands, and by which access path.
+"""The evaluation of a condition on one segment: the order of its operands, and their access paths.
 
-These functions are the only place where that is decided: the executor calls them when it runs a condition,
-and EXPLAIN calls them to foresee it. Everything follows from the segment's exact counts, a search each, and,
-for access paths, from the number of documents that are still candidates. The kernel for conditions of plain
+Only these functions decide it: the executor calls them when it runs a condition, and EXPLAIN to predict that.
+They use the segment's exact counts, one search each, and, for access paths, the number of remaining
+candidates. The kernel for conditions of plain
 n-grams (`conditions.hpp`) makes the same choices in C++; a property test compares its trace with these
 functions.
 """
@@ -38,22 +38,22 @@ from ngramdb.planner.plan import (
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.source import PARSED_TYPE
 
-# Work in occurrences located: a value of a typed column, one of a column of JSON, a token whose n-gram is
-# looked up in another corpus, and an occurrence that is joined with those near it.
+# Work, in located occurrences, for a value of a typed column, a value of a JSON column, a token whose n-gram
+# is looked up in another corpus, and an occurrence that is joined with those near it.
 FIELD_WORK = 0.5
 PARSED_FIELD_WORK = 200.0
 OVERLAP_WORK = 50.0
 NEAR_WORK = 4.0
 
-# Candidates are few where they are at most one document of so many.
+# Candidates are few if they are at most one in this many documents.
 FEW = 8
 
-# Access paths of an n-gram: by its rows in the index, or by reading the documents in question.
+# Access paths of an n-gram: by its rows in the index, or by reading the candidates.
 LOCATE = "locate"
 SCAN = "scan"
-# Access path of a string that no n-grams spell.
+# Access path of a string that is not a sequence of tokens.
 READ_TEXT = "read stored text"
-# Which side of an InDocs comes first.
+# The side of an InDocs that is evaluated first.
 DOCUMENTS_FIRST = "documents first"
 OCCURRENCES_FIRST = "occurrences first"
 
@@ -61,7 +61,7 @@ Leaf = DocsWith | DocsMatching | CountTest | OccurrencesOf
 
 
 class Extent(Protocol):
-    """How large a segment is."""
+    """The size of a segment."""
 
     @property
     def n_documents(self) -> int: ...
@@ -70,25 +70,25 @@ class Extent(Protocol):
 
 
 class Sizes(Extent, Protocol):
-    """What the choices for a segment are made from."""
+    """The numbers that decide the choices for a segment."""
 
     def bound(self, leaf: Leaf, /) -> int:
-        """At most how many occurrences the node's pattern has; exact for n-grams and variants."""
+        """Return an upper bound of the occurrences of the node's pattern; exact for n-grams and variants."""
 
     def is_parsed(self, path: str, /) -> bool:
-        """Whether the values of a metadata field must be parsed one by one."""
+        """Return True if the values of a metadata field must be parsed one by one."""
 
 
 def pattern_of(leaf: Leaf) -> Pattern:
-    """The pattern of a node that has one."""
+    """Return the pattern of a node that has one."""
     return leaf.gram if isinstance(leaf, DocsWith) else leaf.pattern
 
 
 def pattern_bound(pattern: Pattern, count: Callable[[Gram], int], whole: int) -> int:
-    """At most how many occurrences a pattern has, given the counts of n-grams.
+    """Return an upper bound of a pattern's occurrences from the counts of n-grams.
 
-    Exact for n-grams and variants. `whole` is the work of reading every text: a document's text costs about
-    what locating its tokens does.
+    Exact for n-grams and variants. `whole` is the work of reading every text, which is about that of locating
+    all tokens.
     """
     if isinstance(pattern, Gram):
         return count(pattern)
@@ -104,7 +104,7 @@ def pattern_bound(pattern: Pattern, count: Callable[[Gram], int], whole: int) ->
 
 
 def bound(expr: Occurring, sizes: Sizes) -> int:
-    """At most how many occurrences an expression has."""
+    """Return an upper bound of the occurrences of an expression."""
     if isinstance(expr, OccurrencesOf):
         return sizes.bound(expr)
     if isinstance(expr, AnyOf):
@@ -112,14 +112,14 @@ def bound(expr: Occurring, sizes: Sizes) -> int:
     if isinstance(expr, InDocs):
         return bound(expr.what, sizes)
     if isinstance(expr, NearTo):
-        # One place may have any number of occurrences near it; but if one operand is absent, there is none.
+        # Any number of occurrences may be near one place, but none if one operand does not occur.
         others = min((bound(other, sizes) for other in expr.others), default=1)
         return bound(expr.what, sizes) if others else 0
     return 0
 
 
 def work(expr: DocExpr, sizes: Sizes) -> float:
-    """What evaluating a condition on all documents costs, in occurrences located."""
+    """Return the cost of evaluating a condition on all documents, in located occurrences."""
     if isinstance(expr, (DocsWith, DocsMatching, CountTest)):
         return sizes.bound(expr)
     if isinstance(expr, Complement):
@@ -141,10 +141,10 @@ def work(expr: DocExpr, sizes: Sizes) -> float:
 
 
 def weight(expr: DocExpr, sizes: Sizes) -> float:
-    """The sort key of AND's operands: at most how many occurrences bear on the condition.
+    """Return the sort key of AND's operands: an upper bound of the occurrences that decide the condition.
 
-    Infinite where it selects by leaving out, since that cuts little away. Conditions on fields are weighed by
-    their work: which share of the documents they select is not known before.
+    Infinite for conditions that exclude documents, which reduce the candidates little. Conditions on fields
+    are weighed by their work, since the share of documents that they select is not known in advance.
     """
     if isinstance(expr, DocsWith):
         return sizes.bound(expr) if len(expr.gram) else math.inf
@@ -166,7 +166,7 @@ def weight(expr: DocExpr, sizes: Sizes) -> float:
 class Order(NamedTuple):
     """The numbers of operands in the order in which they are evaluated.
 
-    `is_empty`: the counts alone show that nothing meets all of them.
+    `is_empty`: the counts show that no document meets all of them.
     """
 
     numbers: list[int]
@@ -174,7 +174,7 @@ class Order(NamedTuple):
 
 
 def order_of(expr: Intersection | Nearby, sizes: Sizes) -> Order:
-    """The order of the operands; equals keep theirs."""
+    """Return the order of the operands; the sort is stable."""
     if not expr.ordered:
         return Order(list(range(len(expr.operands))))
     weights: list[float]
@@ -186,10 +186,10 @@ def order_of(expr: Intersection | Nearby, sizes: Sizes) -> Order:
 
 
 def near_order_of(expr: NearTo, sizes: Sizes) -> list[int]:
-    """The numbers of the children in the order in which they are evaluated.
+    """Return the numbers of the children in the order in which they are evaluated.
 
-    The rarest operand is located first. Where that is another one than the first, whose occurrences are asked
-    for, then the first is looked for around it; the others follow, the rarest first.
+    The rarest operand is located first. If it is not the first one, whose occurrences are the result, the
+    first is then searched around it. The others follow, the rarest first.
     """
     every = list(range(len(expr.children())))
     if not expr.ordered:
@@ -204,13 +204,13 @@ def near_order_of(expr: NearTo, sizes: Sizes) -> list[int]:
 
 
 def in_docs_path(expr: InDocs, sizes: Sizes) -> str:
-    """Which side comes first: the documents, or the occurrences, whose documents alone are then tested."""
+    """Return the side to evaluate first: the documents, or the occurrences if that is cheaper."""
     first = expr.ordered and bound(expr.what, sizes) <= work(expr.docs, sizes)
     return OCCURRENCES_FIRST if first else DOCUMENTS_FIRST
 
 
 def gram_path(costs: Costs | None, n_occurrences: int, n_candidates: int, extent: Extent) -> str:
-    """How the documents of an n-gram are found among candidates (all documents: n_documents of them)."""
+    """Return the access path of an n-gram among a number of candidates, up to all documents."""
     n = extent.n_documents
     if costs is None or not n:
         return LOCATE
@@ -220,24 +220,24 @@ def gram_path(costs: Costs | None, n_occurrences: int, n_candidates: int, extent
 
 
 def kernel_costs(costs: Costs | None) -> tuple[float, float, float, int]:
-    """The costs as `SegmentIndex.docs_where` takes them; without any, documents are never read."""
+    """Return the costs for `SegmentIndex.docs_where`; without any, documents are never read."""
     if costs is None:
         return 1.0, math.inf, 1.0, FEW
     return costs.locate_ns, costs.scan_ns, costs.sift_ns, FEW
 
 
 def are_few(n_candidates: int, n_documents: int) -> bool:
-    """Whether rows are compared with where the candidates stand, and not collected first."""
+    """Return True if rows are tested against the candidates one by one instead of collected first."""
     return n_candidates <= n_documents // FEW
 
 
 def is_parsed(metadata: MetadataReader, path: str) -> bool:
-    """Whether the values of a metadata field must be parsed one by one."""
+    """Return True if the values of a metadata field must be parsed one by one."""
     return metadata.fields().get(path) in (None, PARSED_TYPE)
 
 
 def one_id(expr: FieldTest) -> int | None:
-    """The id of `doc_id = 17`, which needs no other id; None for any other test."""
+    """Return the id in `doc_id = 17`; None for any other test."""
     predicate = expr.predicate
     if not (expr.own and expr.path == "doc_id" and isinstance(predicate, Compared)) or expr.negated:
         return None
@@ -246,14 +246,14 @@ def one_id(expr: FieldTest) -> int | None:
 
 
 def pattern_path(pattern: Pattern, among_candidates: bool) -> str | None:
-    """The access path of DocsMatching and CountTest; None where the lengths of documents decide, too."""
+    """Return the access path of DocsMatching and CountTest; None if it also depends on document lengths."""
     if isinstance(pattern, (StoredText, StoredWords)):
         return READ_TEXT
     return LOCATE if isinstance(pattern, (Gram, Variants)) and not among_candidates else None
 
 
 def most_documents(expr: DocExpr, sizes: Sizes) -> int:
-    """At most how many documents meet a condition, as far as counts show."""
+    """Return an upper bound of the documents that meet a condition, from counts."""
     most: float = sizes.n_documents
     if isinstance(expr, (DocsWith, DocsMatching, CountTest, UnionOf, Intersection, NoDocs)):
         if not isinstance(expr, (UnionOf, Intersection)):

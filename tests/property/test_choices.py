@@ -28,8 +28,8 @@ from ngramdb._cext.segment.segment_index import CONDITION_CODES
 from ngramdb.api.session import DatabaseSession
 from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
+from ngramdb.planner.estimates import GramPath, foresee, gram_paths
 from ngramdb.planner.parameters import Parameters
-from ngramdb.planner.physical.explain_estimates import GramPath, foresee, gram_paths
 from ngramdb.planner.plan import Costs, PlainDocs, PlanMeter
 from ngramdb.planner.planner import optimize
 from ngramdb.questions.arguments.parsing import parsed

@@ -87,7 +87,7 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
         *("questions.docs_plan", "questions.count_table", "questions.definition"),
         *("questions.generate", "questions.prob"),
         *("conditions.evaluation", "planner.plan.documents", "patterns.string_to_ids"),
-        *("planner.rules", "planner.physical"),
+        *("planner.rewrite_rules", "planner.estimates"),
         *("questions.explain", "engine.loading.loads", "lm.generation"),
     }
     assert all(find_spec(f"ngramdb.{name}") for name in others)  # a name that moved would be loaded by nobody

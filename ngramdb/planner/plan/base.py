@@ -1,4 +1,4 @@
-"""What every plan has in common."""
+"""The bases of plans."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ COUNT_COLUMNS = ("count",)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC.
+    """The work of a statement: a query of a `corpus`, or an action. Like `Node` not an ABC.
 
-    `phrases` are texts in it whose tokens may differ from those of the same text inside a document, and
-    conditions in it that hold of nothing.
-
-    `carries_documents` is True if the statement removes documents or copies them elsewhere.
+    `phrases` are texts whose tokens may differ from those of the same text inside a document, and conditions
+    that no document meets.
     """
 
+    #: The statement removes documents or copies them elsewhere.
     carries_documents: ClassVar[bool] = False
     #: The query evaluates `PlainDocs`, a condition on plain n-grams in the form of one kernel call.
     takes_plain_docs: ClassVar[bool] = False
@@ -37,14 +36,14 @@ class Plan:
 
     @abstractmethod
     def label(self) -> str:
-        """One line for EXPLAIN."""
+        """Return one line for EXPLAIN."""
 
     def details(self) -> tuple[str, ...]:
-        """Further lines for EXPLAIN, below the label."""
+        """Return further lines for EXPLAIN, below the label."""
         return ()
 
     def where_clause(self) -> DocExpr | None:
-        """The document expression of a question about documents."""
+        """Return the document expression of a query with a condition on documents."""
         return None
 
     @property
@@ -70,21 +69,21 @@ class Plan:
 
     @property
     def asked(self) -> Plan:
-        """The plan that warnings are about: this one, or the one that EXPLAIN shows."""
+        """Return the plan that warnings are about: this one, or the one that EXPLAIN shows."""
         return self
 
     def tree(self) -> Node | None:
-        """What rules and choices work on: the documents or occurrences that are asked about."""
+        """Return the documents or occurrences of the query, on which rules and choices work."""
         return self.where_clause()
 
     def with_tree(self, tree: Node) -> Plan:
-        """The same plan about others; only plans that have a tree are asked."""
+        """Return the same plan with another tree; only for plans that have one."""
         return changed(self, where=tree)
 
 
 @dataclass(frozen=True)
 class Question(Plan):
-    """A plan that reads one corpus."""
+    """A plan that only reads one corpus."""
 
     corpus: Corpus = field(compare=False, repr=False)
 
@@ -99,7 +98,7 @@ class Question(Plan):
 
 @dataclass(frozen=True)
 class Constant(Question):
-    """An answer that is known without asking the index."""
+    """An answer that is known without reading the index."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -122,7 +121,7 @@ class Outer(Plan):
     @property
     @abstractmethod
     def inner(self) -> Plan:
-        """The other plan."""
+        """Return the other plan."""
 
     def documents_corpus(self) -> Corpus | None:
         return self.inner.documents_corpus()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, TypeVar
@@ -45,6 +45,16 @@ class Node:
 
     def with_children(self, children: tuple[Any, ...]) -> Node:
         """Return the same node with other children, as many and of the same kinds."""
+        return self
+
+    def with_each(self, rewrite: Callable[[Any], Node]) -> Node:
+        """Return the same node with every child rewritten; the node itself if none of them changes."""
+        children = self.children()
+        if children:
+            rewritten = tuple([rewrite(child) for child in children])
+            for new, old in zip(rewritten, children, strict=True):
+                if new is not old:
+                    return self.with_children(rewritten)
         return self
 
     def details(self) -> tuple[str, ...]:

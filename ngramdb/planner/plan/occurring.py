@@ -150,7 +150,7 @@ def why_nowhere(pattern: Pattern) -> str:
         pattern = next(part for part in pattern.parts if not part.known)
     if isinstance(pattern, Gram):
         return f"{pattern.shown} has a word that is not in the vocabulary"
-    return f"{pattern.shown} stands nowhere"
+    return f"{pattern.shown} does not occur"
 
 
 @dataclass(frozen=True)
