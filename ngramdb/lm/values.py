@@ -83,7 +83,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.prob)
 
-    def __getitem__(self, part: slice | NDArray[np.bool_] | Integers) -> Scores:
+    def __getitem__(self, part: slice | NDArray[np.bool_]) -> Scores:
         return Scores(
             self.prob[part],
             self.effective_n[part],

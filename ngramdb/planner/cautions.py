@@ -1,10 +1,10 @@
-"""Notes on a phrase that finds nothing, or too little, although the corpus has its text; and on conditions.
+"""Notes on phrases that find nothing, or too little, although the corpus has their text; and on conditions.
 
 Under sub-word tokenizers a text has other tokens after a blank than at the start of a line, and a blank at
-its end does not belong to the word before it. `"climate change"` is such a phrase: its tokens occur nowhere,
-those of `" climate change"` many times. Questions are checked where the phrase occurs nowhere, which costs
-some counts; statements that remove or carry away documents always, by all token sequences that spell the
-text. A condition that holds of nothing (`planner.binding.never`), or of every document, is always said.
+its end does not belong to the word before it. The tokens of `"climate change"` may not occur at all, and
+those of `" climate change"` often. The phrases of queries are checked if they do not occur, at the cost of
+some counts. Those of statements that remove or copy documents are always checked, by all token sequences that
+spell the text. Conditions that no document or every document meets are always noted.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ BLANK = " "
 
 
 class Caution(NamedTuple):
-    """A sentence for the reader, and what Python calls a warning of it."""
+    """A sentence for the reader, and the class of its Python warning."""
 
     message: str
     category: type[UserWarning] = TokenBoundaryWarning
 
 
 def cautions_of(plan: Plan) -> list[Caution]:
-    """What is to be said of a plan's phrases, each thing once."""
+    """Return the notes on a plan's phrases, without repetitions."""
     return list(dict.fromkeys(_cautions(plan.phrases, plan.carries_documents)))
 
 
 def cautions_of_nothing(plan: Plan) -> list[Caution]:
-    """What is to be said of the phrases of a plan that found nothing.
+    """Return the notes on the phrases of a plan that found nothing.
 
-    Each may occur alone, and not where the others do: then the text that was meant is more frequent.
+    Each may occur alone but not together with the others: then the intended text is more frequent.
     """
     return cautions_of(plan) or list(dict.fromkeys(_cautions(plan.phrases, acts=False, rarer=True)))
 
 
 def cautions_of_removed(phrases: Iterable[Noted]) -> list[Caution]:
-    """What is to be said of the phrases of a condition by which documents are removed."""
+    """Return the notes on the phrases of a condition that selects documents to remove."""
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
 
 
@@ -77,7 +77,7 @@ def caution_of_difference(corpus: Corpus) -> Caution | None:
 
 
 def caution_of(phrase: Phrase) -> Caution | None:
-    """What is to be said of one phrase of a question."""
+    """Return the note on one phrase of a query."""
     return next(_cautions((phrase,), acts=False), None)
 
 
@@ -93,7 +93,7 @@ def _cautions(phrases: Iterable[Noted], acts: bool, rarer: bool = False) -> Iter
             continue
         try:
             found = _of(phrase, acts, rarer)
-        except ExecutionError:  # these counts were not asked for, so their failure is ignored
+        except ExecutionError:  # the user did not request these counts, so their failure is ignored
             continue
         if found is not None:
             yield found
@@ -124,7 +124,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     if not (is_pattern or quoted or has_marks or is_wildcard or in_words):
         return None
     sought = phrase.gram
-    if has_marks and not is_sought:  # a passage as a whole hardly ever occurs
+    if has_marks and not is_sought:  # a whole passage hardly ever occurs
         sought = _tokens(corpus, SENTENCE_MARKS.findall(text)[0])
     if not has_wildcard(text) and int(corpus.index.count(sought.ids)):
         return None
@@ -141,7 +141,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
 
 
 def _of_spellings(phrase: Phrase) -> str | None:
-    """A text of which some occurrences have other tokens."""
+    """Note a text some of whose occurrences have other tokens."""
     corpus, gram = phrase.corpus, phrase.gram
     if phrase.matched is None or not spells(corpus):
         return None
@@ -159,17 +159,17 @@ def _of_spellings(phrase: Phrase) -> str | None:
 
 
 def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
-    """A text that occurs nowhere but with a blank before it, or without the one at its end.
+    """Note a text that occurs only with a blank before it, or without the blank at its end.
 
-    `rarer`: or occurs less often as it stands, or in other documents than those that are asked.
+    `rarer`: also one that occurs less often as written, or only in other documents than the selected ones.
     """
     corpus, gram = phrase.corpus, phrase.gram
-    n_as_it_stands = int(corpus.index.count(gram.ids))
-    if n_as_it_stands and not rarer:
+    n_as_written = int(corpus.index.count(gram.ids))
+    if n_as_written and not rarer:
         return None
     text = gram.text or ""
     found = _most_frequent(corpus, gram, _other_blanks(text))
-    if found is None or (found[1] <= n_as_it_stands and not phrase.narrowed):
+    if found is None or (found[1] <= n_as_written and not phrase.narrowed):
         return None
     other, times = found[0], _times(found[1]) + _where(phrase)
     does = "looks for" if phrase.narrowed else "finds"
@@ -183,7 +183,7 @@ def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
 
 
 def _of_continuation(phrase: Phrase) -> str | None:
-    """A continuation that never follows its context, but does so with other blanks."""
+    """Note a continuation that follows its context only with other blanks."""
     corpus, before, gram = phrase.corpus, phrase.before, phrase.gram
     assert before is not None
     if not len(before):
@@ -208,7 +208,7 @@ def _of_pattern(text: str) -> str:
 
 
 def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
-    """A text in the marks that an n-gram has in statements, where the corpus has it without them."""
+    """Note a text in the quotation marks of statements that occurs only without them."""
     found = _most_frequent(corpus, gram, [inside, *_other_blanks(inside)])
     if found is None:
         return None
@@ -252,7 +252,7 @@ def _of_parts_of_words(phrase: Phrase) -> str | None:
 
 
 def _other_blanks(text: str) -> list[str]:
-    """The same text without blanks at its end, and with one before it."""
+    """Return the same text without blanks at its end, and with one before it."""
     plain = text.rstrip(BLANK)
     if not plain:
         return []
@@ -261,11 +261,11 @@ def _other_blanks(text: str) -> list[str]:
 
 
 def _most_frequent(corpus: Corpus, gram: Gram, texts: list[str]) -> tuple[str, int] | None:
-    """The one of the texts that occurs most, and how often; None where none does."""
+    """Return the most frequent of the texts and its count; None if none occurs."""
     best: tuple[str, int] | None = None
     for text in texts:
         ids = _tokens(corpus, text).key
-        if ids[-len(gram) :] == gram.key:  # the same, perhaps after others
+        if ids[-len(gram) :] == gram.key:  # the same, possibly after other tokens
             continue
         n = int(corpus.index.count(ids))
         if n > (best[1] if best else 0):
@@ -279,7 +279,7 @@ def _tokens(corpus: Corpus, text: str) -> Gram:
 
 
 def _where(phrase: Phrase) -> str:
-    """What is counted for a note, where a question is about a part of it."""
+    """Return the scope of a count for a note, if the query is limited to a part of the corpus."""
     return " in the whole corpus" if phrase.narrowed else ""
 
 

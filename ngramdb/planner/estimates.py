@@ -1,4 +1,4 @@
-"""What EXPLAIN expects of a plan on each segment: orders of operands, access paths, and numbers of rows.
+"""Estimates for EXPLAIN, for each segment: orders of operands, access paths, and numbers of rows.
 
 The executor chooses for each segment by the functions of `planner.choices`, from its exact counts; `foresee`
 calls the same functions with the same counts. How many candidates are left when an n-gram is reached is not

@@ -40,7 +40,7 @@ from ngramdb.planner.plan import (
 class Rule:
     """A rewrite that never changes an answer. `rewrite` returns an equal plan if it does not apply.
 
-    The rule applies only to trees with a node of one of the `kinds`; if there are none, to any plan.
+    The rule applies only to trees with a node of one of the `kinds`, or to any plan if `kinds` is empty.
     """
 
     name: str
@@ -382,7 +382,7 @@ FOLD_CONTRADICTIONS = Rule(
 )
 
 
-# ---- fold_constants: `x AND no documents` is no documents, `NOT no documents` is all ----------------------
+# ---- fold_constants: AND with no documents selects none, NOT of none selects all --------------------------
 
 
 def _fold_constant(expr: Node) -> Node:

@@ -30,7 +30,7 @@ _MODELS: WeakKeyDictionary[Corpus, dict[ModelSpec, LanguageModel]] = WeakKeyDict
 def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     """Return the model over the corpus.
 
-    Kneser-Ney uses the statistics that ANALYZE has stored; if there are none of this version, they are
+    Kneser-Ney uses the statistics that ANALYZE has stored for this version. If they are missing, they are
     computed and kept in memory.
 
     Raises
@@ -99,7 +99,7 @@ def answered_batch(
 
 
 def note_of(corpus: Corpus, model: ModelSpec) -> dict[str, str]:
-    """Return the model's note as an entry of a summary; {} if it has none.
+    """Return the model's note as an entry of a summary; {} without a note.
 
     The time that counting took is in the first note only.
     """

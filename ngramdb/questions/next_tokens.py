@@ -30,7 +30,7 @@ COLUMNS = ("token", "token_id", "count", "prob")
 TYPES = (str, int, int, float)
 # Replaces a missing token id while rows are sorted: above every id.
 NO_TOKEN = 2**32
-# How the row of unknown words is shown; it has no token id.
+# The token of the row for unknown words, whose id is NULL.
 SHOWN_UNKNOWN = "<unk>"
 # Occurrences that are read between two interrupt checks.
 CHUNK = 1 << 20

@@ -6,7 +6,6 @@ The statement, `Corpus.prob` and `Corpus.prob_many` compute it with the same fun
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -254,9 +253,8 @@ class ProbQuery(ContextQuery):
 def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: ModelSpec) -> values.Probability:
     """Return P(continuation | context), one step per token, with the counts of the last step.
 
-    A step that is 0 or has no answer is the last. `prob` is None if the model cannot answer a step (NGRAM
-    after a context that does not occur, or an empty corpus), unless an earlier step was 0. Cost: that of
-    `chain_many`.
+    The chain ends at a step that is 0 or that the model cannot answer (NGRAM after a context that does not
+    occur, or an empty corpus); `prob` is None in the second case. Cost: that of `chain_many`.
     """
     found = chain_many(corpus, _alone(context), _alone(continuation), model)
     prob = float(found.prob[0])
@@ -354,4 +352,13 @@ def _last_steps(steps: values.Scores, offsets: IntArray) -> values.Scores:
         ends = np.flatnonzero(~(steps.prob[first:stop] > 0))
         last[i] = first + int(ends[0]) if len(ends) else stop - 1
         prob[i] = np.prod(steps.prob[first : last[i] + 1])
-    return replace(steps[last], prob=prob)
+    return values.Scores(
+        prob,
+        steps.effective_n[last],
+        steps.count[last],
+        steps.context_count[last],
+        steps.sparse[last],
+        steps.is_probability,
+        steps.suffix_n[last],
+        steps.suffix_count[last],
+    )

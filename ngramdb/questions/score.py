@@ -61,7 +61,7 @@ COLUMNS = {
     "logprob": float,
     "sparse": bool,
 }
-# How the end of a sentence is shown, and a word that does not occur in the corpus.
+# The tokens of rows for the end of a sentence, and for a word that does not occur in the corpus.
 SHOWN_END = "</s>"
 SHOWN_UNKNOWN = "<unk>"
 

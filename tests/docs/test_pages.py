@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from support.foreign_indexes import write_example
 from support.pages import Story, all_examples, blocks
-from support.registered import MODULES, statements
+from support.registered import plans, statements
 
 import ngramdb
 from ngramdb.api.settings import SETTINGS
@@ -19,6 +20,8 @@ from ngramdb.language import ast
 from ngramdb.language.parser import keywords, parse
 from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.planner import rule_names
+from ngramdb.questions import next_tokens
+from ngramdb.questions.plans import Query
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -207,12 +210,12 @@ def test_every_option_setting_rule_and_column_is_on_a_language_page() -> None:
     names = [*CORPUS_OPTIONS, *(name.upper() for name in LOAD_OPTIONS), *SETTINGS, *rule_names()]
     columns = {
         column
-        for module in MODULES
+        for module in (next_tokens, *(sys.modules[kind.__module__] for kind in plans(Query)))
         for name, value in vars(module).items()
         if name.endswith("COLUMNS") and isinstance(value, (tuple, dict))
         for column in value
     }
-    assert columns >= {"count", "prob", "token"}
+    assert columns >= {"count", "prob", "token", "N1", "doc_id"}
     missing = [name for name in [*names, *sorted(columns)] if not re.search(rf"`{name}\b", page)]
     assert missing == []
 

@@ -12,7 +12,8 @@ from ngramdb.questions.docs_plan import OfDocuments
 from ngramdb.questions.plans import Action, ContextQuery, Query, SliceQuery
 
 # All plans are defined in these modules.
-MODULES = [import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__)]
+for _module in iter_modules(package.__path__):
+    import_module(f"{package.__name__}.{_module.name}")
 for _name in plan.__all__:
     getattr(plan, _name)
 
