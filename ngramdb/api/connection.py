@@ -276,7 +276,7 @@ class Connection(HasErrors):
         return cursor.Cursor(self)
 
     def commit(self) -> None:
-        """A no-op for PEP 249: every statement that writes is one commit."""
+        """Do nothing, for PEP 249: every statement that writes is one commit."""
         self.snapshot  # noqa: B018 - raises on a closed connection
 
     def rollback(self) -> None:

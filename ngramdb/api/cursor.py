@@ -169,10 +169,10 @@ class Cursor(Generic[ConnectionT]):
     # ---- life -------------------------------------------------------------------------------------------
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """A no-op, for PEP 249."""
+        """Do nothing, for PEP 249."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """A no-op, for PEP 249."""
+        """Do nothing, for PEP 249."""
 
     def close(self) -> None:
         """Close the cursor; using it afterwards raises InterfaceError. Closing twice is a no-op."""

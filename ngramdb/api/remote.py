@@ -141,7 +141,7 @@ class RemoteConnection(HasErrors):
         return Cursor(self)
 
     def commit(self) -> None:
-        """A no-op for PEP 249: nothing is written."""
+        """Do nothing, for PEP 249: nothing is written."""
 
     @property
     def version(self) -> int:

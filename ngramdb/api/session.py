@@ -54,7 +54,7 @@ class DatabaseSession:
     """A database at one snapshot: the catalog for planning, and everything else that statements need."""
 
     def __init__(self, database: Database, snapshot: Snapshot, current: str | None = None) -> None:
-        """`current`: the default corpus without FROM, if not that of the database."""
+        """Use `current` as the default corpus without FROM; None for that of the database."""
         self._database = database
         self._snapshot = snapshot
         self._current = current

@@ -83,7 +83,7 @@ def of_keys(keys: DocumentKeys) -> Iterator[str]:
 
 
 def of_twins(keys: DocumentKeys) -> Iterator[str]:
-    """A note on keys that differ from earlier ones in their type alone."""
+    """Yield a note on keys that differ from earlier ones in their type alone."""
     if keys.twins:
         one, other = ("string", "integer") if isinstance(keys.twin, str) else ("integer", "string")
         named = f'"{keys.twin}"' if one == "string" else str(keys.twin)

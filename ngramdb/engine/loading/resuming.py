@@ -33,7 +33,7 @@ class Course:
     def __init__(
         self, request: LoadRequest, sources: Sequence[Source], records: Iterable[LoadRecord]
     ) -> None:
-        """`sources` are the files of the request's paths, `records` those of the corpus.
+        """Begin or resume a load of `sources`, the files of the request's paths; `records` are the corpus's.
 
         Raises
         ------
