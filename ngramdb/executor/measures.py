@@ -123,7 +123,7 @@ def chi_squared(table: Table) -> Floats:
 
 
 def simple(table: Table, smoothing: float) -> Floats:
-    """The ratio of frequencies per million, after `smoothing` is added to both (Kilgarriff 2009)."""
+    """Return the ratio of frequencies per million, `smoothing` added to both (Kilgarriff 2009)."""
     first = table.f / table.f1 * 1e6 + smoothing
     second = (table.f2 - table.f) / (table.n - table.f1) * 1e6 + smoothing
     found: Floats = first / second

@@ -44,7 +44,7 @@ GUESSES = {
     'COUNT [word="a.*"]': "/a.*/",
     'COUNT [word="a"] []{0,3} [word="b"]': '"a"',
     'KWIC [lemma="a"]': "no lemma",
-    'COUNT [] "b"': "written *",
+    'COUNT [] "b"': "write *",
     'COUNT "a" [] "b"': "written *",
     'COUNT "a" %c': "IGNORE CASE",
     'COUNT "a"i': "IGNORE CASE",
