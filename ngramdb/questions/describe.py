@@ -81,7 +81,7 @@ def _statistics(view: Corpus) -> Iterator[Row]:
 
 
 def _bytes(entry: Any) -> int:
-    """The corpus's files on disk, segments and tokenizer together."""
+    """Return the corpus's files on disk, segments and tokenizer together."""
     files = [segment.file for segment in entry.segments]
     files.extend(entry.tokenizer.vocabulary)
     if entry.tokenizer.file is not None:

@@ -73,7 +73,7 @@ class Verbs(Asking):
         where: str | None = None,
         params: ParameterValues = None,
     ) -> Result:
-        """The next-token distribution of a context, the most probable token first: DIST.
+        """Return the next-token distribution of a context, the most probable token first: DIST.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Verbs(Asking):
         where: str | None = None,
         params: ParameterValues = None,
     ) -> Result:
-        """The distribution of the token before an n-gram, the most probable first: DIST BEFORE.
+        """Return the distribution of the token before an n-gram, the most probable first: DIST BEFORE.
 
         Parameters
         ----------

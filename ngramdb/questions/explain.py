@@ -89,7 +89,7 @@ class Explanation(Outer, Action):
 def explain_lines(
     explain: Explanation, actual: Mapping[int, Actual] | None = None, total: str = ""
 ) -> list[str]:
-    """The lines that EXPLAIN prints.
+    """Return the lines that EXPLAIN prints.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def _is_written_so(text: str) -> bool:
 
 
 def _texts(corpus: Corpus, segment: Segment, starts: IntArray, stops: IntArray) -> Codes:
-    """Number the texts of the tokens [start, stop); an empty range has no text.
+    """Assign a number to the text of each range of tokens [start, stop); an empty range has no text.
 
     Cost: one read per token of the distinct sequences, and of those with a common prefix. Raises
     ResourceError if the distinct ones exceed the memory limit.

@@ -51,7 +51,7 @@ def test_numbers_of_numpy_are_numbers():
     assert Sampling(np.float32(0.5), np.int64(2), np.float16(0.5)).top_k == 2
 
 
-@pytest.mark.parametrize("odd", ["x", None, 0.5j, [], [[0.5]], ["a"], [[1], [1, 2]], object()], ids=repr)
+@pytest.mark.parametrize("odd", ["x", None, 0.5j, [], [[0.5]], ["a"], [[1], [1, 2]], {}], ids=repr)
 def test_probabilities_are_an_array_of_real_numbers(odd):
     scores = MODEL.score([1, 2, 1])
     for neural in (odd, [odd] * 3) if not isinstance(odd, list) else (odd,):
