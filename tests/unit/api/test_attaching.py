@@ -124,7 +124,7 @@ def test_an_attachment_is_a_corpus_of_the_connection(index, tmp_path):
             assert other.corpora() == ["own"]
         db.detach("pile")
         assert db.corpora() == ["own"] and db.current_corpus is None
-        with pytest.raises(BindError, match="the current corpus, 'pile', is no longer there"):
+        with pytest.raises(BindError, match="the current corpus, 'pile', no longer exists"):
             db.execute("COUNT [1, 2]")
         with pytest.raises(BindError, match="no corpus 'pile'"):
             pile.count([1, 2])

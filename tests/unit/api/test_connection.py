@@ -236,7 +236,7 @@ def test_the_current_corpus(db):
     db.use("b")
     assert db.corpus().name == "b" and db.execute("SHOW CORPORA").fetchall()[1][:2] == ("b", True)
     db.execute("USE a; DROP CORPUS a")
-    with pytest.raises(BindError, match=r"the current corpus, 'a', is no longer there.*; known: b"):
+    with pytest.raises(BindError, match=r"the current corpus, 'a', no longer exists.*; known: b"):
         db.corpus()
     assert db.current_corpus is None and db.execute("SHOW CORPORA").fetchall()[0][:2] == ("b", False)
     db.create_corpus("a")
@@ -257,7 +257,7 @@ def test_a_current_corpus_that_others_drop_is_not_exchanged_for_another_one(tmp_
         db.use("draft")
         other.drop_corpus("draft")
         for statement in ('COUNT "spam"', 'DELETE DOCS WHERE "spam"', 'EXPLAIN COUNT "spam"'):
-            with pytest.raises(BindError, match="the current corpus, 'draft', is no longer there"):
+            with pytest.raises(BindError, match="the current corpus, 'draft', no longer exists"):
                 db.execute(statement)
         assert precious.n_documents == 3
 
