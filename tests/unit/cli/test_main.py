@@ -522,7 +522,7 @@ WRONG_ARGUMENTS = {
     "an ending": (["export", "wiki", "out.xls"], "error: out.xls: unsupported output format .xls;"),
     "two endings": (
         ["export", "wiki", "out.parquet.gz"],
-        "error: out.parquet.gz: parquet files are compressed",
+        "error: out.parquet.gz: parquet files are already compressed",
     ),
     "no corpus": (["export", "wiko", "out.jsonl"], "error: no corpus 'wiko'; did you mean wiki?\n"),
     "no condition": (["export", "wiki", "out.jsonl", "--where", "x ="], "the condition is not complete:"),
