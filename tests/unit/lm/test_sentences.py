@@ -228,7 +228,7 @@ def test_statistics_hold_for_the_sentences_they_were_taken_of(view):
 
 @pytest.mark.parametrize("separator", [-1, 2**32 - 1, 2**40])
 def test_a_separator_is_a_token_id(view, separator):
-    with pytest.raises(InvalidArgument, match="a separator is a token id"):
+    with pytest.raises(InvalidArgument, match="a separator must be a token id"):
         make(KneserNey(), view, separator=separator)
 
 
