@@ -23,7 +23,7 @@ DEFINITION = Definition(
     {"ngram": Occurring(), "where": Condition()},
     tool=Tool(
         "count",
-        "Count exactly how often something occurs in a corpus. Give `q`, words as they stand, or "
+        "Count exactly how often something occurs in a corpus. Give `q`, words as written, or "
         f"`pattern`, an expression: {SYNTAX} `where` limits the documents.",
     ),
     help=Help(
@@ -34,7 +34,7 @@ DEFINITION = Definition(
         ('COUNT "of the"', "occurrences of an n-gram"),
         ('COUNT "of the" GROUP BY source', "the same per value of a metadata field"),
         ('COUNT "he", "she" PER MILLION GROUP BY year / 10 * 10', "several n-grams, per million, by decade"),
-        ('COUNT "climate" GROUP BY RIGHT 1 TOP 10', "what stands to its right; also LEFT 1, FORM"),
+        ('COUNT "climate" GROUP BY RIGHT 1 TOP 10', "the words to its right; also LEFT 1, FORM"),
         ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ),
 )

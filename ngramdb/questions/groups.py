@@ -86,8 +86,8 @@ def of_occurrences(
     """
     interrupts.require_memory(len(found) * BYTES_PER_SEQUENCE, f"the texts of {len(found):,} occurrences")
     at = segment.index.documents_at(found.starts)
-    stands, chosen = numbered(at)
-    docs = at[stands]
+    first, chosen = numbered(at)
+    docs = at[first]
     fields = [key for key in keys if isinstance(key, FieldKey)]
     owners, of_fields = of_documents(fields, segment, docs)
     rows: IntArray = np.arange(len(found))

@@ -174,7 +174,7 @@ DEFINITION = Definition(
     help=Help(
         "KWIC condition [WHERE condition] [WINDOW n | SENTENCE] [ORDER BY keys] [LIMIT k] [OFFSET n]\n"
         "  [SAMPLE k [SEED s]] [RETURNING fields] [FROM source]",
-        ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
+        ('KWIC "machine learning" WINDOW 8 LIMIT 20', "each occurrence with its neighbours"),
         ('KWIC /wom[ae]n/ * "of"', "patterns: expressions, any token, alternatives, repetitions"),
         (
             'KWIC <s> "but" AND "peace" WITHIN SENTENCE',

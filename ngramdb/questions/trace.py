@@ -71,7 +71,7 @@ DEFINITION = Definition(
     Verbs,
     "trace",
     "TRACE",
-    "Which parts of a text stand in the corpus word for word: TRACE.",
+    "The parts of a text that occur in the corpus word for word: TRACE.",
     {
         "text": Passage("the text"),
         "where": Condition(),
@@ -79,14 +79,14 @@ DEFINITION = Definition(
     },
     tool=Tool(
         "trace_text",
-        "Which parts of a text stand in the corpus word for word (where it may have been taken from, or "
+        "The parts of a text that occur in the corpus word for word (where it may have been taken from, or "
         "what a model may have seen): the longest spans, how often each occurs, and documents that have "
         "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
         "beginning.",
     ),
     help=Help(
         "TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]",
-        ('TRACE "a long text"', "which parts of it stand in the corpus"),
+        ('TRACE "a long text"', "the parts of it that occur in the corpus"),
     ),
 )
 
