@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import runpy
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -30,24 +34,46 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@dataclass
+class Done:
+    code: int
+    out: str
+    errors: str
+
+
+def ran(name: str, *arguments: object) -> Done:
+    """Run a program as `python examples/NAME …` does, but in this process, which has its imports already."""
+    out, errors = io.StringIO(), io.StringIO()
+    code = 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", [name, *map(str, arguments)])
+        try:
+            runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            errors.write(end.code if isinstance(end.code, str) else "")
+    return Done(code, out.getvalue(), errors.getvalue())
+
+
 def run(name: str, database: Path, *arguments: str) -> list[str]:
-    command = [sys.executable, "-X", "utf8", str(EXAMPLES / name), str(database), "books", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    done = ran(name, database, "books", *arguments)
+    assert done.code == 0, done.errors
+    return done.out.splitlines()
 
 
 def test_every_example_is_tested() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     for path in EXAMPLES.glob("*.py"):
-        assert f'"{path.name}", database' in source
+        assert f'run("{path.name}", ' in source or f'"{path.name}"), str(database)' in source
 
 
 def test_overlap_tells_known_lines_from_new_ones(database: Path, tmp_path: Path) -> None:
     lines = ["it was the best of", "it was the age of wisdom", "a very new line", "it was"]
     (tmp_path / "lines.txt").write_text("\n".join(lines))
-    printed = run("overlap.py", database, str(tmp_path / "lines.txt"), "-n", "3")
-    assert printed == [
+    command = [sys.executable, "-X", "utf8", str(EXAMPLES / "overlap.py"), str(database), "books"]
+    command += [str(tmp_path / "lines.txt"), "-n", "3"]
+    printed = subprocess.check_output(command, encoding="utf-8", timeout=300)
+    assert printed.splitlines() == [
         " share    most  line",
         "100.0%       3  it was the best of",
         " 25.0%       3  it was the age of wisdom",
@@ -121,10 +147,9 @@ def test_curate_loads_no_file_twice_however_it_was_stopped(tmp_path: Path) -> No
     exams = ["--evaluation", str(exam), "--ngram", "2"]
 
     def failed(*arguments: str) -> str:
-        command = [sys.executable, str(EXAMPLES / "curate.py"), str(database), "books", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 1, done.stdout
-        return done.stderr
+        done = ran("curate.py", database, "books", *arguments)
+        assert done.code == 1, done.out
+        return done.errors
 
     assert run("curate.py", database, *given, "--dry-run")[0] == "loaded 3 documents, 6 tokens"
     assert not database.exists()
@@ -169,13 +194,13 @@ def test_curate_leaves_no_phrase_that_grep_finds(tmp_path: Path, tokenizer: str)
     ],
 )
 def test_curate_writes_nothing_where_it_is_asked_for_nothing(
-    tmp_path: Path, given: list[str], said: str
+    tmp_path: Path, given: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "clean.jsonl"
     out.write_text("precious")
-    command = [sys.executable, str(EXAMPLES / "curate.py"), str(tmp_path / "new.ngdb"), "dump"]
-    done = subprocess.run([*command, *given, "--out", str(out)], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    done = ran("curate.py", tmp_path / "new.ngdb", "dump", *given, "--out", out)
+    assert done.code in (1, 2) and said in done.errors
     assert out.read_text() == "precious"
 
 
