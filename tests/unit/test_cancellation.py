@@ -21,6 +21,7 @@ MAY_CATCH = {
     ("api/database.py", "writing"): "runs while another error is raised, which is raised again",
     ("cli/prompt/catalog.py", "_answer"): "completion has a time limit of its own",
     ("cli/prompt/catalog.py", "_ask_again"): "completion has a time limit of its own",
+    ("cli/prompt/session.py", "run"): "an error of a key binding: no statement runs",
     ("cluster/worker_state.py", "run"): "sends the error to the process that asked",
     ("api/connection.py", "_repr_html_"): "shows the object whatever its state",
     ("api/corpus.py", "_repr_html_"): "shows the object whatever its state",

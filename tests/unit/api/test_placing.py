@@ -36,7 +36,7 @@ def test_errors_of_running_statements_have_a_place(db, wiki, statement, kind, me
 
 
 def test_an_error_without_a_better_place_points_to_its_statement(db):
-    with pytest.raises(ngramdb.BindError, match="there is no corpus yet") as caught:
+    with pytest.raises(ngramdb.BindError, match="no corpus exists yet") as caught:
         db.execute('SHOW CORPORA; COUNT "a"')
     assert (caught.value.line, caught.value.column) == (1, 15)
 

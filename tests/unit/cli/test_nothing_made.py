@@ -89,4 +89,4 @@ def test_a_typo_is_no_empty_database(
     said = capsys.readouterr().err
     assert f"error: {folder / 'typo.ngdb'}: no database here: check the path" in said.replace("\n  ", " ")
     main(["old.ngdb", "-c", "DROP CORPUS c", "-c", 'COUNT "x"'])
-    assert "there is no corpus yet" in capsys.readouterr().err
+    assert "no corpus exists yet" in capsys.readouterr().err

@@ -22,7 +22,7 @@ def test_indexes_of_a_database_and_of_another_program_are_read(
     assert main(["warm", str(index), "--type", "infini_gram"]) == 0
     assert capsys.readouterr().err.startswith(f"{index}: ")
     assert main(["warm", str(index), "c", "--type", "infini_gram"]) == 2
-    assert "no corpora: leave out c" in capsys.readouterr().err
+    assert "contain no corpora: omit c" in capsys.readouterr().err
     (index / "table.0").unlink()
     assert main(["warm", str(index), "--type", "infini_gram"]) == 1
     assert "table.0" in capsys.readouterr().err

@@ -131,7 +131,7 @@ def test_batches_of_a_size_of_choice():
     sizes = [len(batch) for batch in Result(("i",), batched(rows, 10)).batches(7)]
     assert sizes == [7, 7, 7, 4]
     for wrong in (0, -1, True, 1.5):
-        with pytest.raises(InvalidArgument, match="at least one row"):
+        with pytest.raises(InvalidArgument, match="n_rows must be"):
             Result(("i",), []).batches(wrong)
 
 

@@ -436,7 +436,9 @@ def test_a_batch_notes_what_python_would_warn_of(client: Any) -> None:
     found = client.json("/sayings/batch", "POST", {"ngrams": texts})
     assert found["counts"] == [4, 0, 4, 0]
     (note,) = found["notes"]
-    assert note.startswith('n-gram 1 (counted from 0), perhaps among others: "*" in "fli*" is a character')
+    assert note.startswith(
+        'n-gram 1 (counted from 0), perhaps among others: "*" in "fli*" is a literal character'
+    )
     body = table(ngram=pyarrow.array(["flies", "fli*"]))
     for target in ("/sayings/batch", "/sayings/@3/batch"):
         assert json.loads(client.ask(target, "POST", body).headers["x-notes"]) == [note]
