@@ -52,8 +52,8 @@ from .errors import TokenBoundaryWarning as TokenBoundaryWarning
 from .errors import VersionWarning as VersionWarning
 from .errors import Warning as Warning
 from .executor.results.result import Result as Result
-from .questions.arguments.patterns import Pattern as Pattern
-from .questions.arguments.patterns import pattern as pattern
+from .questions.parsing import Pattern as Pattern
+from .questions.parsing import pattern as pattern
 from .questions.results import DocumentScores as DocumentScores
 from .questions.results import Probability as Probability
 from .questions.results import Scores as Scores

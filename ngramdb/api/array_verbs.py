@@ -21,24 +21,21 @@ if TYPE_CHECKING:
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import language_models, python_warnings, results, trace_plan
-    from ngramdb.questions.arguments import models, packing, to_ast, units
-    from ngramdb.questions.arguments.signatures import Documents, ModelLike, Ngram, Ngrams
+    from ngramdb.questions import language_models, packing, python_warnings, results, to_ast, trace_plan
     from ngramdb.questions.results import (
         Spans,
         StoredDocument,
     )
+    from ngramdb.questions.signatures import Documents, ModelLike, Ngram, Ngrams
 else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     conversion = lazy_module("ngramdb.api.conversion")
     language_models = lazy_module("ngramdb.questions.language_models")
-    models = lazy_module("ngramdb.questions.arguments.models")
-    packing = lazy_module("ngramdb.questions.arguments.packing")
+    packing = lazy_module("ngramdb.questions.packing")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
     trace_plan = lazy_module("ngramdb.questions.trace_plan")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
-    units = lazy_module("ngramdb.questions.arguments.units")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
 class ArrayVerbs:
@@ -168,8 +165,8 @@ class ArrayVerbs:
             As `score` raises them with `sentence`.
         """
         with self._bound.work():
-            view = units.corpus_for("sentence" if sentences else None, self._bound)
-            return language_models.language_model(view, models.as_model(model))
+            view = packing.corpus_for("sentence" if sentences else None, self._bound)
+            return language_models.language_model(view, to_ast.as_model(model))
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """Return the most frequent continuation, for a larger model to check (speculative decoding).
@@ -221,11 +218,11 @@ class ArrayVerbs:
         An object with `perplexity`, `perplexity_known` (known words only), `per_document`, `n_tokens`,
         `n_unknown`, `n_zero`, `bits_per_byte`, `bits_per_character`, …: `ngramdb.lm.Perplexity`.
         """
-        unit = units.unit_of(document, sentence, "document")
+        unit = packing.unit_of(document, sentence, "document")
         bound = self._among(where, params)._bound
         with bound.work():
-            view = units.corpus_for(unit, bound)
-            used = language_models.language_model(view, models.as_model(model))
+            view = packing.corpus_for(unit, bound)
+            used = language_models.language_model(view, to_ast.as_model(model))
             return evaluation.perplexity(used, view, docs, unit, progress)
 
     @bool_arguments.checked
@@ -258,11 +255,11 @@ class ArrayVerbs:
         -----
         Source: Liu et al. 2024, section 4.
         """
-        unit = units.unit_of(document, sentence)
+        unit = packing.unit_of(document, sentence)
         bound = self._among(where, params)._bound
         with bound.work():
-            view = units.corpus_for(unit, bound)
-            used = language_models.language_model(view, models.as_model(model))
+            view = packing.corpus_for(unit, bound)
+            used = language_models.language_model(view, to_ast.as_model(model))
             return evaluation.agreement(used, view, docs, unit, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:

@@ -24,12 +24,12 @@ from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.sources import PathLike, expand
 from ngramdb.interrupts import ProgressCallback
-from ngramdb.planner.options import LOAD_OPTIONS, checked_options
+from ngramdb.planner.parameters import LOAD_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.tokenizers.registry import create_tokenizer
 
 if TYPE_CHECKING:
-    from ngramdb.questions.arguments.signatures import BuildOptions, Unpack
+    from ngramdb.questions.signatures import BuildOptions, Unpack
 
 # Options that concern a load as a whole.
 _OF_ONE_LOAD = ("limit", "commit_every", "resume", "key", "on_conflict")

@@ -20,7 +20,7 @@ from ngramdb.errors import BindError, HasErrors, InvalidArgument, NgramdbError, 
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
-from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
+from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.terminal_escapes import visible
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.ingest.sources import PathLike
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.arguments import to_ast
-    from ngramdb.questions.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
+    from ngramdb.questions import to_ast
+    from ngramdb.questions.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
 else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
     building = lazy_module("ngramdb.api.building")
@@ -46,7 +46,7 @@ else:
     conversion = lazy_module("ngramdb.api.conversion")
     session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
     verbs = lazy_module("ngramdb.api.corpus")
 
 _T = TypeVar("_T")

@@ -11,8 +11,8 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.arrow_objects import SOURCE, is_table, rows_of
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
-from ngramdb.questions.arguments import packing
-from ngramdb.questions.arguments.packing import is_iterable, iterates_over_names
+from ngramdb.questions import packing
+from ngramdb.questions.packing import is_iterable, iterates_over_names
 
 _IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
 # Types of a single document; for others, the slower check for tables follows.

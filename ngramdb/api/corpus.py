@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ngramdb.questions import (
         collocates,
         count,
-        describe,
         dispersion,
         dist,
         docs,
@@ -35,10 +34,11 @@ if TYPE_CHECKING:
         ngrams,
         prob,
         score,
+        show,
         trace,
     )
 else:
-    describe = lazy_module("ngramdb.questions.describe")
+    show = lazy_module("ngramdb.questions.show")
 
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Corpus(_Verbs):
         """Return the properties of the corpus as HTML, as in DESCRIBE."""
         try:
             view = self._bound.current()
-            described = self._bound.run(describe.DescribeCorpus(view))
+            described = self._bound.run(show.DescribeCorpus(view))
         except NgramdbError:
             return notebook.table((), (), [repr(self)])
         return described._repr_html_()

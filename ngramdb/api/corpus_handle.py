@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
-    from ngramdb.questions import corpora, docs_plan, python_warnings
-    from ngramdb.questions.arguments import parsing, to_ast
+    from ngramdb.questions import corpora, docs_plan, parsing, python_warnings, to_ast
     from ngramdb.questions.binder import Binder
     from ngramdb.source import IntArray
 else:
     statements = lazy_module("ngramdb.api.statements")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
-    parsing = lazy_module("ngramdb.questions.arguments.parsing")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
+    parsing = lazy_module("ngramdb.questions.parsing")
     binders = lazy_module("ngramdb.questions.binder")
     corpora = lazy_module("ngramdb.questions.corpora")
     grams = lazy_module("ngramdb.patterns.grams")

@@ -10,7 +10,7 @@ from ngramdb.executor.results.result import Result as Result
 from ngramdb.executor.results.result import Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
-from ngramdb.questions.arguments.parsing import check_values
+from ngramdb.questions.parsing import check_values
 
 # A column as described by PEP 249: name, type, display size, internal size, precision, scale, NULLs.
 ColumnDescription = tuple[str, str | None, None, None, None, None, None]

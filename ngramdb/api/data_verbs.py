@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from ngramdb.ingest import arrow_objects
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.planner import cautions, parameters
-    from ngramdb.planner import options as load_options
+    from ngramdb.planner import parameters as load_options
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.questions import binder, delete, docs_plan, python_warnings
+    from ngramdb.questions import binder, delete, docs_plan, parsing, python_warnings, to_ast
     from ngramdb.questions import copy as copying
-    from ngramdb.questions.arguments import parsing, to_ast
-    from ngramdb.questions.arguments.signatures import Documents, LoadOptions, Table, Unpack
+    from ngramdb.questions.signatures import Documents, LoadOptions, Table, Unpack
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
 else:
@@ -56,12 +55,12 @@ else:
     arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
     loads = lazy_module("ngramdb.engine.loading.loads")
     loading = lazy_module("ngramdb.engine.loading.request")
-    load_options = lazy_module("ngramdb.planner.options")
+    load_options = lazy_module("ngramdb.planner.parameters")
     parameters = lazy_module("ngramdb.planner.parameters")
-    parsing = lazy_module("ngramdb.questions.arguments.parsing")
+    parsing = lazy_module("ngramdb.questions.parsing")
     docs_plan = lazy_module("ngramdb.questions.docs_plan")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]

@@ -31,8 +31,8 @@ from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.settings import checked_timeout
 from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
+from ngramdb.executor.results.display import drawn
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.executor.results.result_summary import drawn
 from ngramdb.ingest import arrow_objects
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution

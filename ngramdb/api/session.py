@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
     from ngramdb.questions import docs_plan
-    from ngramdb.questions.session import BindCondition, Written
+    from ngramdb.questions.plans import BindCondition, Written
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
 else:

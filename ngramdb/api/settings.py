@@ -14,7 +14,7 @@ from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREW
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
-from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
+from ngramdb.planner.parameters import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
 from ngramdb.registries import DEFAULT_MATCH, MATCHES
 from ngramdb.types import plain
 

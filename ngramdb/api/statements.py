@@ -21,17 +21,17 @@ from ngramdb.lazy import lazy_module
 from ngramdb.patterns import Noted, Phrase, has_wildcard
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
-from ngramdb.questions.arguments.parsing import parsed
 from ngramdb.questions.binder import make_plan
+from ngramdb.questions.parsing import parsed
 from ngramdb.questions.plans import Action, is_question, run
 
 if TYPE_CHECKING:
     from ngramdb.planner import cautions
-    from ngramdb.questions import describe, python_warnings
+    from ngramdb.questions import python_warnings, show
 else:
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     cautions = lazy_module("ngramdb.planner.cautions")
-    describe = lazy_module("ngramdb.questions.describe")
+    show = lazy_module("ngramdb.questions.show")
 
 
 def _forget(error: NgramdbError, outer: BaseException | None) -> None:
@@ -202,7 +202,7 @@ def described(database: Database, name: str, version: int | None) -> Result:
     """Run DESCRIBE, perhaps of an earlier version."""
     with database.work() as work:
         session = DatabaseSession(database, database.snapshot)
-        result = run_plan(describe.DescribeCorpus(database.snapshot.view(name, version)), session)
+        result = run_plan(show.DescribeCorpus(database.snapshot.view(name, version)), session)
     return supervised(result, work)
 
 

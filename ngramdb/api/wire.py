@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ngramdb.ingest import arrow_objects
-    from ngramdb.questions.arguments import patterns
+    from ngramdb.questions import parsing
 else:
     np = lazy_module("numpy")
-    patterns = lazy_module("ngramdb.questions.arguments.patterns")
+    parsing = lazy_module("ngramdb.questions.parsing")
     arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
 
 #: The variable for a token, which keeps it out of the list of processes.
@@ -123,7 +123,7 @@ def sent(value: Any) -> Any:
     array = array_of(value)
     if array is not None and (array is value or (array.ndim == 1 and array.dtype.kind in "iub")):
         return _sent_array(array)
-    if isinstance(value, patterns.Pattern):
+    if isinstance(value, parsing.Pattern):
         given = {} if value.given is None else {"given": [sent(part) for part in value.given]}
         return {"kind": "pattern", "text": value.text, **given}
     if isinstance(value, ModelSpec):
@@ -167,7 +167,7 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
             if kind == "pattern":
                 # Older clients send the text alone.
                 text, params = received(value.get("given", [value["text"], None]))
-                return patterns.pattern(text, params)
+                return parsing.pattern(text, params)
             if kind == "corpus" and isinstance(value["name"], str):
                 return corpus_named(value["name"])
         elif kind in CLASSES:

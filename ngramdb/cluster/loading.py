@@ -23,7 +23,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.registries import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 
 if TYPE_CHECKING:
-    from ngramdb.questions.arguments.signatures import BuildOptions, TokenizerLike, Unpack
+    from ngramdb.questions.signatures import BuildOptions, TokenizerLike, Unpack
 
 PathLike = str | os.PathLike[str]
 

@@ -1,4 +1,6 @@
-"""A set of documents of one segment: sorted local numbers, or those that are *not* in it.
+"""Sets of documents and of places of one segment.
+
+A set of documents has sorted local numbers: of its documents, or of those that are *not* in it.
 
 Negation flips a flag. `NOT "lorem ipsum"` over ten million documents holds only the few that contain it, and
 the numbers of the others are made when (and if) they are read.
@@ -76,3 +78,32 @@ class DocSet:
         docs = self.docs.astype(np.int64)
         if len(docs) and (docs[-1] >= self.n_documents or (np.diff(docs) <= 0).any()):
             raise ValueError("documents of a set are not ascending, unique and in range")
+
+
+# Places that are listed at a time: a few milliseconds.
+CHUNK_BYTES = 1 << 20
+
+
+class PlaceSet:
+    """Places below `n_positions`, a bit for each: found in pieces, in any order, some more than once."""
+
+    def __init__(self, n_positions: int) -> None:
+        self._bits = np.zeros((n_positions + 7) // 8, dtype=np.uint8)
+
+    def add(self, places: NDArray[np.integer]) -> None:
+        """Put places, (k,) in any order, into the set. Cost: sorting them."""
+        if not len(places):
+            return
+        ordered = np.sort(places)
+        at = ordered >> 3
+        firsts = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+        masks = np.left_shift(np.uint8(1), (ordered & 7).astype(np.uint8))
+        self._bits[at[firsts]] |= np.bitwise_or.reduceat(masks, firsts)
+
+    def ascending(self) -> NDArray[np.uint32]:
+        """All places, (k,) uint32, ascending."""
+        parts = []
+        for start in range(0, len(self._bits), CHUNK_BYTES):
+            found = np.flatnonzero(np.unpackbits(self._bits[start : start + CHUNK_BYTES], bitorder="little"))
+            parts.append((found + 8 * start).astype(np.uint32))
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)

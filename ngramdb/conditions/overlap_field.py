@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
+from ngramdb.conditions.docset import PlaceSet
 from ngramdb.conditions.edge_spellings import spellings_of
-from ngramdb.conditions.longest_matches import longest_matches
-from ngramdb.conditions.position_set import PlaceSet
+from ngramdb.conditions.text_search import longest_matches
 from ngramdb.interruptible_sort import each_once
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment

@@ -1,4 +1,4 @@
-"""Positions of a string in a text: all of them, including overlapping ones, in linear time."""
+"""Positions of a string in a text in linear time, and the longest matches of a text in a corpus."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
 from ngramdb.patterns import Gram, StoredText, one_case
+from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 
 # Characters that are searched, or places that are found, between two interrupt checks.
@@ -101,3 +103,20 @@ def spelled_cuts(gram: Gram, pattern: StoredText | None, tokenizer: Tokenizer) -
     last_begins = len(content) - len(tokenizer.decode_exact(gram.ids[-1:]) or b"")
     places = places_in_tokens(Sought(pattern), content, first_ends, last_begins)
     return tuple((place.start, len(content) - place.stop) for place in places)
+
+
+def longest_matches(index: Index, flat: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the longest match that ends at each position of texts, given as ids one text after the other.
+
+    Returns
+    -------
+    lengths : (m + k,) int64, in tokens, of k texts with m tokens: n + 1 positions for a text of n tokens
+    counts : (m + k,) int64, net counts
+
+    Cost: about a microsecond per token and segment.
+    """
+    # An unknown token after each text: what the index reports about a token is the context before it.
+    longer = np.insert(flat, offsets[1:], -1)
+    bounds = offsets + np.arange(len(offsets))
+    _, counts, effective_n, _ = index.score(longer, bounds, True, 0)
+    return effective_n.astype(np.int64) - 1, counts

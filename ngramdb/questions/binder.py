@@ -15,25 +15,20 @@ from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.patterns import Phrase
 from ngramdb.planner import plan
-from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.planner import optimize
+from ngramdb.planner.scope import Scope
 from ngramdb.source import Catalog, Corpus
 
 # A statement imports the module of its own binder only.
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import conditions
+    from ngramdb.planner import bind_conditions
     from ngramdb.questions import (
-        alter,
-        analyze,
-        attach,
         collocates,
-        compact,
         copy,
         corpora,
         count,
         delete,
-        describe,
         dispersion,
         dist,
         docs,
@@ -41,6 +36,7 @@ if TYPE_CHECKING:
         generate,
         keywords,
         kwic,
+        maintenance,
         ngrams,
         prob,
         score,
@@ -50,17 +46,13 @@ if TYPE_CHECKING:
         versions,
     )
 else:
-    conditions = lazy_module("ngramdb.planner.binding.conditions")
-    alter = lazy_module("ngramdb.questions.alter")
-    analyze = lazy_module("ngramdb.questions.analyze")
-    attach = lazy_module("ngramdb.questions.attach")
+    bind_conditions = lazy_module("ngramdb.planner.bind_conditions")
     collocates = lazy_module("ngramdb.questions.collocates")
-    compact = lazy_module("ngramdb.questions.compact")
+    maintenance = lazy_module("ngramdb.questions.maintenance")
     copy = lazy_module("ngramdb.questions.copy")
     corpora = lazy_module("ngramdb.questions.corpora")
     count = lazy_module("ngramdb.questions.count")
     delete = lazy_module("ngramdb.questions.delete")
-    describe = lazy_module("ngramdb.questions.describe")
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
@@ -80,20 +72,20 @@ Bind = Callable[[Scope, Any], plan.Plan]
 
 # The function that binds each kind of statement, by its class in `language.ast`.
 BINDERS: dict[str, Callable[[], Bind]] = {
-    "Alter": lambda: alter.bind,
-    "Analyze": lambda: analyze.bind,
-    "Attach": lambda: attach.bind_attach,
+    "Alter": lambda: corpora.bind_alter,
+    "Analyze": lambda: maintenance.bind_analyze,
+    "Attach": lambda: corpora.bind_attach,
     "Check": lambda: show.bind_check,
     "Collocates": lambda: collocates.bind,
-    "Compact": lambda: compact.bind,
+    "Compact": lambda: maintenance.bind_compact,
     "CopyFrom": lambda: copy.bind_from,
     "CopyTo": lambda: copy.bind_to,
     "Count": lambda: count.bind,
     "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
     "Delete": lambda: delete.bind,
-    "Describe": lambda: describe.bind,
-    "Detach": lambda: attach.bind_detach,
+    "Describe": lambda: show.bind_describe,
+    "Detach": lambda: corpora.bind_detach,
     "Dispersion": lambda: dispersion.bind,
     "Dist": lambda: dist.bind,
     "DistBefore": lambda: dist.bind_before,
@@ -113,7 +105,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "SetSetting": lambda: settings.bind_set,
     "Show": lambda: show.bind_show,
     "Trace": lambda: trace.bind,
-    "Use": lambda: attach.bind_use,
+    "Use": lambda: corpora.bind_use,
 }
 
 
@@ -145,7 +137,7 @@ class Binder(Scope):
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
         """Return a condition on documents as a document expression; no condition means all documents."""
-        return conditions.condition(self, node, corpus)
+        return bind_conditions.condition(self, node, corpus)
 
 
 def make_plan(

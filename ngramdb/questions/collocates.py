@@ -23,16 +23,14 @@ from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import ASSOCIATION, OF_OCCURRENCES, Table
-from ngramdb.executor.per_segment import each_segment, evaluator_of
+from ngramdb.executor.per_segment import Subcorpus, each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.executor.subcorpus import Subcorpus
 from ngramdb.interruptible_sort import numbered
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.limits import WHOLE_DOCUMENT
 from ngramdb.lm.spec import MAX_MIN_COUNT
-from ngramdb.planner.binding.conditions import in_part
-from ngramdb.planner.binding.scope import Scope, require_sentences
+from ngramdb.planner.bind_conditions import in_part
 from ngramdb.planner.plan import (
     Actual,
     AllDocs,
@@ -45,21 +43,30 @@ from ngramdb.planner.plan import (
     PlanMeter,
     changed,
 )
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.planner.scope import Scope, require_sentences
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.plans import Query
-from ngramdb.questions.requests import SENTENCE, Given, Parameter, is_of_sentence
-from ngramdb.questions.spelling import MIN_COUNT, Condition, OneOf, Spelling
-from ngramdb.questions.spelling import Occurring as OccurringText
+from ngramdb.questions.requests import (
+    MIN_COUNT,
+    SENTENCE,
+    Condition,
+    Given,
+    OneOf,
+    Parameter,
+    Spelling,
+    Statement,
+    is_of_sentence,
+)
+from ngramdb.questions.requests import Occurring as OccurringText
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import ASSOCIATION_MEASURES
 from ngramdb.source import Corpus, IntArray
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.arguments.patterns import Pattern
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.questions.parsing import Pattern
+    from ngramdb.questions.signatures import Ngram
 
 # Tokens on either side of an occurrence if WINDOW is missing (Church & Hanks 1990).
 SPAN = 5

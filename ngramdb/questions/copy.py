@@ -9,12 +9,11 @@ from typing import Any
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.options import EXPORT_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.parameters import EXPORT_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.plan import Node, Outer, Plan, changed
+from ngramdb.planner.scope import Scope
 from ngramdb.questions.docs_plan import Documents, OfDocuments
-from ngramdb.questions.plans import Action, run
-from ngramdb.questions.session import Session, Written
+from ngramdb.questions.plans import Action, Session, Written, run
 
 LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")
 EXPORT_COLUMNS = ("documents", "path")

@@ -1,4 +1,4 @@
-"""CREATE CORPUS and DROP CORPUS."""
+"""CREATE, DROP and ALTER CORPUS, USE, and ATTACH and DETACH of other programs' indexes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.options import CORPUS_OPTIONS
+from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS
 from ngramdb.planner.plan import Plan, changed
+from ngramdb.planner.scope import Scope
 from ngramdb.questions.docs_plan import Documents, OfDocuments, selected
-from ngramdb.questions.plans import Action
-from ngramdb.questions.session import Session
+from ngramdb.questions.plans import Action, Session
 from ngramdb.registries import DEFAULT_TOKENIZER
 
 
@@ -122,3 +121,100 @@ class DropCorpus(Action):
         if version is None:
             return Result(summary={"message": f"there is no corpus {self.name}", "changed": False})
         return Result(summary={"message": f"corpus {self.name} dropped", "changed": True, "version": version})
+
+
+ALTER_COLUMNS = ("documents", "tokens", "version")
+
+
+def bind_alter(scope: Scope, node: ast.Alter) -> Plan:
+    """Bind ALTER CORPUS."""
+    name = scope.corpus_name(node.name)
+    version = scope.version(node.term.version)
+    other = scope.corpus_name(node.term.corpus) if version is None else node.term.corpus.value
+    return AlterCorpus(name, other, node.term.sign, version, scope.written(node))
+
+
+@dataclass(frozen=True)
+class AlterCorpus(Action):
+    """ALTER CORPUS name ADD (`sign` 1) or SUBTRACT (-1) CORPUS other, as of `version` if one is given."""
+
+    name: str
+    other: str
+    sign: int
+    version: int | None
+    statement: str
+
+    def label(self) -> str:
+        verb, link = ("add", "to") if self.sign > 0 else ("subtract", "from")
+        at = "" if self.version is None else f" at version {self.version}"
+        return f"{verb} corpus {self.other}{at} {link} {self.name}"
+
+    def act(self, session: Session) -> Result:
+        """Return one row: the documents that were added or removed."""
+        report = session.run_alter(self.name, self.other, self.sign, self.version, self.statement)
+        row = (report.documents, report.tokens, report.version)
+        return Result.of_rows(ALTER_COLUMNS, [row], version=report.version)
+
+
+def bind_attach(scope: Scope, node: ast.Attach) -> Plan:
+    """Bind ATTACH."""
+    path = scope.path(node.path, "the path after ATTACH")
+    options = scope.options(node.options, ATTACH_OPTIONS)
+    return AttachIndex(path, scope.new_corpus_name(node.name), options)
+
+
+@dataclass(frozen=True)
+class AttachIndex(Action):
+    """ATTACH. `options` are those of `ATTACH_OPTIONS`."""
+
+    path: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        return f"attach {self.path} as {self.name}"
+
+    def details(self) -> tuple[str, ...]:
+        return tuple(f"{name} {value!r}" for name, value in self.options.items())
+
+    def act(self, session: Session) -> Result:
+        session.run_attach(self.path, self.name, self.options)
+        return Result(summary={"message": f"{self.path} attached as {self.name}"})
+
+
+def bind_detach(scope: Scope, node: ast.Detach) -> Plan:
+    """Bind DETACH."""
+    return DetachIndex(scope.corpus_name(node.name))
+
+
+@dataclass(frozen=True)
+class DetachIndex(Action):
+    """DETACH."""
+
+    name: str
+
+    def label(self) -> str:
+        return f"detach {self.name}"
+
+    def act(self, session: Session) -> Result:
+        session.run_detach(self.name)
+        return Result(summary={"message": f"{self.name} detached"})
+
+
+def bind_use(scope: Scope, node: ast.Use) -> Plan:
+    """Bind USE."""
+    return UseCorpus(scope.corpus_name(node.name))
+
+
+@dataclass(frozen=True)
+class UseCorpus(Action):
+    """USE: the session's current corpus."""
+
+    name: str
+
+    def label(self) -> str:
+        return f"use {self.name}"
+
+    def act(self, session: Session) -> Result:
+        session.run_use(self.name)
+        return Result(summary={"message": f"using corpus {self.name}"})

@@ -13,18 +13,17 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import count_plan, model_queries
-    from ngramdb.questions.arguments import to_ast
-    from ngramdb.questions.arguments.patterns import Pattern
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.planner.scope import Scope
+    from ngramdb.questions import count_plan, model_queries, to_ast
+    from ngramdb.questions.parsing import Pattern
+    from ngramdb.questions.signatures import Ngram
 else:  # the first count of a process imports only what it needs
     ast = lazy_module("ngramdb.language.ast")
     plans = lazy_module("ngramdb.planner.plan")
     count_plan = lazy_module("ngramdb.questions.count_plan")
     model_queries = lazy_module("ngramdb.questions.model_queries")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
 class Verbs(Asking):
@@ -129,7 +128,7 @@ class Verbs(Asking):
 def bind(scope: Scope, node: ast.Count) -> plans.Plan:
     """Return the plan of COUNT: one number, or a row for each n-gram and group."""
     from ngramdb.patterns.grams import Gram
-    from ngramdb.planner.binding import conditions, occurrences
+    from ngramdb.planner import bind_conditions, bind_occurrences
 
     corpus = scope.corpus(node.source)
     if node.group_by or node.others or node.per_million:
@@ -140,9 +139,9 @@ def bind(scope: Scope, node: ast.Count) -> plans.Plan:
         from ngramdb.questions.count_groups import refuse_order
 
         refuse_order(scope, node)
-    what = occurrences.occurring(scope, node.what, corpus, conditions.condition)
+    what = bind_occurrences.occurring(scope, node.what, corpus, bind_conditions.condition)
     if node.where is not None:
-        what = plans.InDocs(what, conditions.condition(scope, node.where, corpus))
+        what = plans.InDocs(what, bind_conditions.condition(scope, node.where, corpus))
     if node.sample is not None:
         from ngramdb.questions.sampling import bind_sample
 

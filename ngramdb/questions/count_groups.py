@@ -19,8 +19,7 @@ from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.fields import DOC_ID, bound_key, field_types, path_of
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.bind_fields import DOC_ID, bound_key, field_types, path_of
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     Costs,
@@ -35,6 +34,7 @@ from ngramdb.planner.plan import (
     column_of,
 )
 from ngramdb.planner.plan.fields import PREFIX, plain_name
+from ngramdb.planner.scope import Scope
 from ngramdb.questions.document_columns import arrow_types_of_keys
 from ngramdb.questions.groups import NULL_KEY, Groups, Identity, add_groups, add_to_groups
 from ngramdb.questions.plans import Query

@@ -14,7 +14,7 @@ from ngramdb.executor.results.result import Result
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans
-from ngramdb.planner.plan.base import COUNT_COLUMNS
+from ngramdb.planner.plan.nodes import COUNT_COLUMNS
 from ngramdb.questions.plans import Query
 
 if TYPE_CHECKING:

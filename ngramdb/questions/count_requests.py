@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.questions.arguments.texts import Statement, fields_of
 from ngramdb.questions.count import Verbs
 from ngramdb.questions.definition import Definition, Help, Tool, WrittenByHand
-from ngramdb.questions.requests import PATTERN_PARAMETERS, WHERE, Asked, Parameter, pattern_of
-from ngramdb.questions.spelling import Condition, Occurring
+from ngramdb.questions.requests import (
+    PATTERN_PARAMETERS,
+    WHERE,
+    Asked,
+    Condition,
+    Occurring,
+    Parameter,
+    Statement,
+    fields_of,
+    pattern_of,
+)
 
 #: Patterns and conditions, for assistants.
 SYNTAX = """\

@@ -23,9 +23,8 @@ from ngramdb.interrupts import checked
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.patterns import Gram, show_ids
-from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.occurrences import occurring
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.bind_conditions import condition
+from ngramdb.planner.bind_occurrences import occurring
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     Actual,
@@ -42,6 +41,7 @@ from ngramdb.planner.plan import (
     Several,
     changed,
 )
+from ngramdb.planner.scope import Scope
 from ngramdb.questions.count_groups import (
     Keys,
     Order,

@@ -12,9 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ngramdb.lazy import imported
-from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.requests import Asked, Given, Parameter, Planned
-from ngramdb.questions.spelling import Spelling
+from ngramdb.questions.requests import Asked, Given, Parameter, Planned, Spelling, Statement
 
 #: The names of questions in addresses, in the order of the service's description, and their definitions.
 ROUTES = {

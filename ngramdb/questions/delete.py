@@ -15,9 +15,8 @@ from ngramdb.executor.per_segment import evaluator_of, matching
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.fields import returned_fields
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.bind_conditions import condition
+from ngramdb.planner.bind_fields import returned_fields
 from ngramdb.planner.plan import (
     Complement,
     Costs,
@@ -34,10 +33,10 @@ from ngramdb.planner.plan import (
     Plan,
     Question,
 )
+from ngramdb.planner.scope import Scope
 from ngramdb.questions.docs_plan import BATCH_DOCUMENTS
 from ngramdb.questions.document_columns import ReturnedColumns
-from ngramdb.questions.plans import Action
-from ngramdb.questions.session import BindCondition, Session
+from ngramdb.questions.plans import Action, BindCondition, Session
 from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 

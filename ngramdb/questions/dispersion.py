@@ -29,9 +29,8 @@ from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.conditions import in_part
-from ngramdb.planner.binding.fields import DOC_ID, bound_key
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.bind_conditions import in_part
+from ngramdb.planner.bind_fields import DOC_ID, bound_key
 from ngramdb.planner.names import listing
 from ngramdb.planner.plan import (
     Actual,
@@ -45,21 +44,20 @@ from ngramdb.planner.plan import (
     PlanMeter,
     changed,
 )
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.planner.scope import Scope
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.groups import Groups, add_groups, add_to_groups
 from ngramdb.questions.plans import Query
-from ngramdb.questions.requests import Parameter
-from ngramdb.questions.spelling import Condition, Spelling
-from ngramdb.questions.spelling import Occurring as OccurringText
+from ngramdb.questions.requests import Condition, Parameter, Spelling, Statement
+from ngramdb.questions.requests import Occurring as OccurringText
 from ngramdb.questions.verbs import Asking
 from ngramdb.source import Corpus, IntArray
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.arguments.patterns import Pattern
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.questions.parsing import Pattern
+    from ngramdb.questions.signatures import Ngram
 
 COLUMNS = ("count", "range", "parts", "dp", "dp_norm", "dkl", "arf")
 TYPES = (int, int, int, float, float, float, float)

@@ -16,7 +16,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.plan import AllDocs, Constant, why_nowhere
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.plans import ContextQuery, Query
-from ngramdb.questions.spelling import Condition, Model, Passage
+from ngramdb.questions.requests import Condition, Model, Passage
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
-    from ngramdb.questions import language_models, next_tokens, python_warnings, results
-    from ngramdb.questions.arguments import models, packing, to_ast
-    from ngramdb.questions.arguments.signatures import ModelLike, Ngram, Ngrams
+    from ngramdb.planner.scope import Scope
+    from ngramdb.questions import language_models, next_tokens, packing, python_warnings, results, to_ast
     from ngramdb.questions.results import NextTokens, NextTokensMany
+    from ngramdb.questions.signatures import ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
     from ngramdb.segments.base import Segment
     from ngramdb.source import Corpus, IntArray
@@ -48,9 +47,8 @@ else:
     next_tokens = lazy_module("ngramdb.questions.next_tokens")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
-    models = lazy_module("ngramdb.questions.arguments.models")
-    packing = lazy_module("ngramdb.questions.arguments.packing")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    packing = lazy_module("ngramdb.questions.packing")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 # Distributions of at most this many occurrences are computed without an interrupt check.
 FEW = 1 << 16
@@ -100,7 +98,7 @@ class Verbs(Asking):
         context = self._bound.gram(given)
         told = patterns.may_mislead(context.text, view.tokenizer.kind)
         phrases = (patterns.Phrase(view, context),) if told else ()
-        return self._bound.run(DistQuery(view, context, models.as_model(model), top, phrases=phrases))
+        return self._bound.run(DistQuery(view, context, to_ast.as_model(model), top, phrases=phrases))
 
     def dist_before(
         self,
@@ -238,7 +236,7 @@ BEFORE = Definition(
 
 def _counted(model: Any) -> ModelSpec:
     """Return a model whose answers are ratios of counts. Raises InvalidArgument for others."""
-    used = models.as_model(model)
+    used = to_ast.as_model(model)
     if not used.counted:
         raise InvalidArgument(
             f"{used} has no distribution of counts; corpus.language_model(…).dist(ids) returns its "

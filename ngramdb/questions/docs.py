@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ngramdb import bool_arguments
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.arguments.texts import Statement, fields_of
 from ngramdb.questions.definition import Help, Tool, WrittenByHand
 from ngramdb.questions.requests import (
     DESCENDING,
@@ -18,6 +17,8 @@ from ngramdb.questions.requests import (
     SEED,
     WHERE,
     Asked,
+    Statement,
+    fields_of,
     is_sampled,
     pattern_of,
 )
@@ -27,15 +28,14 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import docs_plan
-    from ngramdb.questions.arguments import to_ast
+    from ngramdb.planner.scope import Scope
+    from ngramdb.questions import docs_plan, to_ast
 else:
     ast = lazy_module("ngramdb.language.ast")
     plans = lazy_module("ngramdb.planner.plan")
     docs_plan = lazy_module("ngramdb.questions.docs_plan")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
 class Verbs(Asking):
@@ -158,30 +158,30 @@ DEFINITION = WrittenByHand(
 
 def bind(scope: Scope, node: ast.Docs) -> plans.Plan:
     """Return the plan of DOCS."""
-    from ngramdb.planner.binding import conditions, fields
+    from ngramdb.planner import bind_conditions, bind_fields
     from ngramdb.questions.sampling import bind_sample
 
     corpus = scope.corpus(node.source)
-    keys = fields.document_keys(scope, node.order_by, corpus)
+    keys = bind_fields.document_keys(scope, node.order_by, corpus)
     by_id = len(keys) == 1 and keys[0] == plans.FieldKey("doc_id", True, keys[0].descending)
     return docs_plan.Documents(
         corpus,
-        conditions.condition(scope, node.where, corpus),
+        bind_conditions.condition(scope, node.where, corpus),
         descending=by_id and keys[0].descending,
         limit=scope.number(node.limit, "LIMIT", 0),
         offset=scope.number(node.offset, "OFFSET", 0) or 0,
         order=() if by_id else keys,
         sample=bind_sample(scope, node.sample),
-        returning=fields.returned_fields(scope, node.returning, corpus),
+        returning=bind_fields.returned_fields(scope, node.returning, corpus),
     )
 
 
 def bind_count(scope: Scope, node: ast.CountDocs) -> plans.Plan:
     """Return the plan of COUNT DOCS: one number, or a row for each group."""
-    from ngramdb.planner.binding import conditions
+    from ngramdb.planner import bind_conditions
 
     corpus = scope.corpus(node.source)
-    where = conditions.condition(scope, node.where, corpus)
+    where = bind_conditions.condition(scope, node.where, corpus)
     if node.group_by:
         from ngramdb.questions import count_groups
 

@@ -19,10 +19,9 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, PlanMeter, changed
-from ngramdb.questions.plans import Action, answer, is_question
-from ngramdb.questions.session import Session
+from ngramdb.planner.scope import Scope
+from ngramdb.questions.plans import Action, Session, answer, is_question
 
 COLUMNS = ("plan",)
 

@@ -14,12 +14,19 @@ from ngramdb.interrupts import under
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.plans import SliceQuery
-from ngramdb.questions.requests import Given, Parameter
-from ngramdb.questions.spelling import Condition, Model, Number, Passage, Spelling
+from ngramdb.questions.requests import (
+    Condition,
+    Given,
+    Model,
+    Number,
+    Parameter,
+    Passage,
+    Spelling,
+    Statement,
+)
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
@@ -30,13 +37,12 @@ if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
     from ngramdb.planner import cautions
-    from ngramdb.planner.binding import scope as scopes
-    from ngramdb.planner.binding.scope import Scope
+    from ngramdb.planner import scope as scopes
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.scope import Scope
     from ngramdb.questions import language_models, python_warnings, results
-    from ngramdb.questions.arguments import models
-    from ngramdb.questions.arguments.signatures import ModelLike, Ngram
     from ngramdb.questions.results import Generated
+    from ngramdb.questions.signatures import ModelLike, Ngram
     from ngramdb.questions.verbs import Bound
     from ngramdb.tokenizers.base import Tokenizer
 else:
@@ -44,11 +50,10 @@ else:
     generation = lazy_module("ngramdb.lm.generation")
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
-    scopes = lazy_module("ngramdb.planner.binding.scope")
+    scopes = lazy_module("ngramdb.planner.scope")
     language_models = lazy_module("ngramdb.questions.language_models")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
-    models = lazy_module("ngramdb.questions.arguments.models")
 
 COLUMNS = ("rank", "text", "logprob")
 # Random seeds are below this, short enough to type again.
@@ -129,7 +134,7 @@ class Verbs(Asking):
         -----
         Diverse beams: Vijayakumar et al. 2018. Nucleus: Holtzman et al. 2020.
         """
-        used = models.as_model(model)
+        used = to_ast.as_model(model)
         bound = self._among(where, params)._bound
         tree = ast.Generate(
             to_ast.ngram(given),
@@ -176,7 +181,7 @@ class Verbs(Asking):
         -------
         An iterator of str; joined, they are the text that `generate` returns.
         """
-        used = models.as_model(model)
+        used = to_ast.as_model(model)
         bound = self._among(where, params)._bound
         tree = ast.Generate(
             to_ast.ngram(given),
@@ -267,7 +272,7 @@ def bind(scope: Scope, node: ast.Generate) -> GenerateQuery:
         scope.context(node.context, corpus),
         n_tokens,
         # INFGRAM equals NGRAM with shorter contexts wherever a long one is unseen.
-        models.as_model("infgram") if node.model is None else scope.model(node.model),
+        to_ast.as_model("infgram") if node.model is None else scope.model(node.model),
         method,
         beams=beams,
         temperature=scope.real(node.temperature, "TEMPERATURE", above_zero),

@@ -21,23 +21,20 @@ from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import KEYNESS, Floats, Table, simple
 from ngramdb.executor.ngram_rows import Ids, Side, all_are_shorter, batches_of, require_table, side_of
-from ngramdb.executor.per_segment import each_segment
+from ngramdb.executor.per_segment import Subcorpus, each_segment
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.executor.subcorpus import Subcorpus
 from ngramdb.interrupts import require_memory
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.lm.spec import MAX_MIN_COUNT
-from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.scope import Range, Scope
+from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.names import default_corpus
 from ngramdb.planner.plan import Contrast, Costs, DocExpr, Plan, PlanMeter
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.planner.scope import Range, Scope
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.plans import Query
-from ngramdb.questions.requests import WHERE, Parameter
-from ngramdb.questions.spelling import MIN_COUNT, Number, Spelling
+from ngramdb.questions.requests import MIN_COUNT, WHERE, Number, Parameter, Spelling, Statement
 from ngramdb.questions.verbs import Asking, Bound
 from ngramdb.registries import KEYNESS_MEASURES
 from ngramdb.source import Corpus as CorpusView

@@ -11,11 +11,22 @@ from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import WHOLE_DOCUMENT
 from ngramdb.planner import plan as plans
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
-from ngramdb.questions.requests import SENTENCE, Given, Parameter, is_of_sentence, is_sampled
-from ngramdb.questions.spelling import Condition, Occurring, Order, Returning, Sampled, Spelling
+from ngramdb.questions.requests import (
+    SENTENCE,
+    Condition,
+    Given,
+    Occurring,
+    Order,
+    Parameter,
+    Returning,
+    Sampled,
+    Spelling,
+    Statement,
+    is_of_sentence,
+    is_sampled,
+)
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import CHARACTER_TOKENIZERS
 
@@ -23,11 +34,11 @@ if TYPE_CHECKING:
     from ngramdb import patterns
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.scope import Scope
     from ngramdb.questions import kwic_plan, python_warnings, results
-    from ngramdb.questions.arguments.patterns import Pattern
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.questions.parsing import Pattern
+    from ngramdb.questions.signatures import Ngram
     from ngramdb.source import Corpus
 else:
     patterns = lazy_module("ngramdb.patterns")
@@ -186,18 +197,18 @@ DEFINITION = Definition(
 
 def bind(scope: Scope, node: ast.Kwic) -> plans.Plan:
     """Return the plan of KWIC."""
-    from ngramdb.planner.binding import conditions, fields, occurrences
+    from ngramdb.planner import bind_conditions, bind_fields, bind_occurrences
     from ngramdb.questions.sampling import bind_sample
 
     corpus = scope.corpus(node.source)
     if isinstance(node.what, ast.Not):
         what = "KWIC cannot begin with NOT; DOCS WHERE NOT … lists the documents without"
         scope.fail(PlanError, what, node.what)
-    found = occurrences.occurring(scope, node.what, corpus, conditions.condition)
+    found = bind_occurrences.occurring(scope, node.what, corpus, bind_conditions.condition)
     pattern = _common_pattern(found)
     if isinstance(pattern, patterns.Gram) and not len(pattern):
         scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
-    where = conditions.condition(scope, node.where, corpus)
+    where = bind_conditions.condition(scope, node.where, corpus)
     order, depth, keys = _order(scope, node.order_by, corpus)
     is_pattern = isinstance(found, plans.OccurrencesOf)
     return kwic_plan.Concordance(
@@ -210,7 +221,7 @@ def bind(scope: Scope, node: ast.Kwic) -> plans.Plan:
         scope.number(node.limit, "LIMIT", 0),
         scope.number(node.offset, "OFFSET", 0) or 0,
         bind_sample(scope, node.sample),
-        returning=fields.returned_fields(scope, node.returning, corpus, beside=True),
+        returning=bind_fields.returned_fields(scope, node.returning, corpus, beside=True),
         keys=keys,
         depth=depth,
         what=None if is_pattern else plans.InPart(found, where),
@@ -224,7 +235,7 @@ def default_window(tokenizer_kind: str) -> int:
 
 def _window(scope: Scope, node: ast.Kwic, corpus: Corpus) -> int | None:
     """Return the number of tokens on either side, or None for the sentence."""
-    from ngramdb.planner.binding.scope import require_sentences
+    from ngramdb.planner.scope import require_sentences
 
     if isinstance(node.window, ast.InSentence):
         require_sentences(scope, node.window, corpus)
@@ -244,7 +255,7 @@ def _order(
     scope: Scope, keys: tuple[ast.OrderBy, ...], corpus: Corpus
 ) -> tuple[str, int | None, tuple[plans.FieldKey, ...]]:
     """Return the order, the number of tokens of contexts that are compared, and the fields."""
-    from ngramdb.planner.binding.fields import document_keys
+    from ngramdb.planner.bind_fields import document_keys
 
     if not keys:
         return kwic_plan.BY_PLACE, None, ()
@@ -260,7 +271,7 @@ def _order(
 
 def _line_order(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> tuple[str, int | None]:
     """Return the order that a key names ("" for a field), and the number of tokens of a side it compares."""
-    from ngramdb.planner.binding.fields import field_types
+    from ngramdb.planner.bind_fields import field_types
 
     if isinstance(node, ast.Beside):
         return node.side, scope.number(node.tokens, node.side.upper(), 1)

@@ -14,14 +14,13 @@ from ngramdb.questions.verbs import Bound
 if TYPE_CHECKING:
     from ngramdb.language import ast
     from ngramdb.patterns import grams
-    from ngramdb.questions import python_warnings
-    from ngramdb.questions.arguments import patterns, to_ast
+    from ngramdb.questions import parsing, python_warnings, to_ast
 else:
     ast = lazy_module("ngramdb.language.ast")
     grams = lazy_module("ngramdb.patterns.grams")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
-    patterns = lazy_module("ngramdb.questions.arguments.patterns")
-    to_ast = lazy_module("ngramdb.questions.arguments.to_ast")
+    parsing = lazy_module("ngramdb.questions.parsing")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
 def count(bound: Bound, ngram: Any) -> int:
@@ -37,7 +36,7 @@ def count(bound: Bound, ngram: Any) -> int:
             python_warnings.warn_of(bound.view, ngram, "match_text=True")
         return found
     if type(ngram) is not tuple and type(ngram) is not np.ndarray:
-        if isinstance(ngram, patterns.Pattern):
+        if isinstance(ngram, parsing.Pattern):
             return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
         ngram = bound.ids(ngram)
     try:

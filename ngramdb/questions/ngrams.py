@@ -10,25 +10,32 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.patterns import Gram, StoredWords, TokenPattern
-from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.patterns import token_pattern_of
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.bind_conditions import condition
+from ngramdb.planner.bind_occurrences import token_pattern_of
 from ngramdb.planner.plan import Plan
-from ngramdb.questions.arguments import to_ast
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.planner.scope import Scope
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.ngram_list import NgramList
 from ngramdb.questions.ngram_selection import NgramSelection
-from ngramdb.questions.requests import Given, Parameter
-from ngramdb.questions.spelling import MIN_COUNT, Condition, Spelling, Switch, Words
+from ngramdb.questions.requests import (
+    MIN_COUNT,
+    Condition,
+    Given,
+    Parameter,
+    Spelling,
+    Statement,
+    Switch,
+    Words,
+)
 from ngramdb.questions.verbs import Asking
 from ngramdb.source import Corpus
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.arguments.patterns import Pattern
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.questions.parsing import Pattern
+    from ngramdb.questions.signatures import Ngram
 
 _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,16 +16,18 @@ from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.planner import plan as plans
-from ngramdb.planner.plan import COUNT_COLUMNS, Constant, Plan, Question, changed
+from ngramdb.planner.plan import COUNT_COLUMNS, Constant, DocExpr, Plan, Question, changed
+from ngramdb.source import Catalog, Corpus
 
 if TYPE_CHECKING:
     from ngramdb.conditions.docset import DocSet
     from ngramdb.executor import per_segment
     from ngramdb.lm.spec import ModelSpec
+    from ngramdb.lm.statistics import Statistics
     from ngramdb.patterns import Gram
-    from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
-    from ngramdb.questions.session import Session
+    from ngramdb.planner.plan import Costs, PlanMeter
     from ngramdb.segments.base import Segment
+    from ngramdb.types import Docs
 else:
     per_segment = lazy_module("ngramdb.executor.per_segment")
 
@@ -155,3 +158,139 @@ def run(plan: Plan, session: Session) -> Result:
     if isinstance(plan, Action):
         return plan.act(session)
     return answer(plan)
+
+
+# ---- the interface that statements need from a connection, so that they do not depend on connections
+
+
+# Binds a condition to the corpus once the writer's lock is held.
+BindCondition = Callable[[Catalog, Corpus], DocExpr]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The outcome of COPY … TO: the number of documents or rows written, and warnings about the file.
+
+    `summary`, `exact` and `found` are those of the query's result.
+    """
+
+    n: int
+    summary: Mapping[str, Any]
+    cautions: tuple[Any, ...] = ()
+    exact: bool = True
+    found: bool | None = None
+
+
+class LoadSummary(Protocol):
+    """The outcome of a load."""
+
+    @property
+    def documents(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def reasons(self) -> Sequence[str]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def version(self) -> int: ...
+
+
+class Outcome(Protocol):
+    """The outcome of a change to a corpus's documents."""
+
+    @property
+    def documents(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+
+
+class Compaction(Protocol):
+    """The outcome of COMPACT."""
+
+    @property
+    def segments_before(self) -> int: ...
+    @property
+    def segments_after(self) -> int: ...
+    @property
+    def documents_dropped(self) -> int: ...
+    @property
+    def bytes_before(self) -> int: ...
+    @property
+    def bytes_after(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+
+
+class Change(Protocol):
+    """A change to a corpus, with the writer's lock held; `view` is the version before it."""
+
+    @property
+    def view(self) -> Corpus: ...
+    def remove(
+        self,
+        chosen: Sequence[Docs],
+        notes: Sequence[dict[str, Any]] | None = None,
+        *,
+        statement: str = "",
+        reason: str = "",
+    ) -> None: ...
+    def compact(self) -> Compaction: ...
+    def commit(self) -> Outcome: ...
+
+
+class Analysis(Protocol):
+    """The outcome of ANALYZE."""
+
+    @property
+    def statistics(self) -> Statistics: ...
+    @property
+    def version(self) -> int: ...
+
+
+class Session(Protocol):
+    """A connection, as actions and tables use it."""
+
+    @property
+    def manifest(self) -> Any: ...
+    @property
+    def entries(self) -> Mapping[str, Any]: ...
+    @property
+    def current(self) -> str | None: ...
+    def versions(self) -> Sequence[Any]: ...
+    def removals(self, name: str, /) -> Iterator[tuple[Any, int]]: ...
+    def resident_bytes(self, segment: Any, /) -> int | None: ...
+    def tokenizer_title(self, name: str, /) -> str: ...
+    def setting_rows(self) -> list[tuple[Any, ...]]: ...
+    def findings(self, names: Sequence[str], /) -> Iterator[tuple[str | None, str, int | None, str]]: ...
+    def run_create(
+        self, name: str, tokenizer: Any, if_not_exists: bool, options: Mapping[str, Any], /
+    ) -> int | None: ...
+    def run_copy(
+        self, name: str, source: Corpus, chosen: Sequence[Docs], if_not_exists: bool, /
+    ) -> Outcome | None: ...
+    def run_drop(self, name: str, if_exists: bool, /) -> int | None: ...
+    def run_load(
+        self, name: str, paths: tuple[str, ...], options: Mapping[str, Any], skip_errors: bool, /
+    ) -> LoadSummary: ...
+    def change(self, name: str, action: str, /) -> AbstractContextManager[Change]: ...
+    def planned(self, condition: BindCondition, corpus: Corpus, /) -> tuple[DocExpr, Costs | None]: ...
+    def run_restore(self, name: str, version: int, /) -> Outcome: ...
+    def run_keep(self, name: str, version: int | None, /) -> tuple[int, int]: ...
+    def run_drop_version(self, name: str, /) -> tuple[int, int]: ...
+    def run_alter(
+        self, name: str, other: str, sign: int, version: int | None, statement: str, /
+    ) -> Outcome: ...
+    def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written: ...
+    def run_export(self, documents: Plan, path: str, format: str | None, /) -> Written: ...
+    def run_analyze(self, name: str, order: int | None, /) -> Analysis: ...
+    def run_attach(self, path: str, name: str, options: Mapping[str, Any], /) -> None: ...
+    def run_detach(self, name: str, /) -> None: ...
+    def run_use(self, name: str, /) -> None: ...
+    def run_setting(self, name: str, value: Any, reset: bool, /) -> Any: ...

@@ -18,7 +18,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.plan import Constant, why_nowhere
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.plans import ContextQuery
-from ngramdb.questions.spelling import Condition, Model, Passage, Words
+from ngramdb.questions.requests import Condition, Model, Passage, Words
 from ngramdb.questions.verbs import Asking
 from ngramdb.types import array_of
 
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from ngramdb.lm import values
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import language_models, python_warnings, results
-    from ngramdb.questions.arguments import models, packing
-    from ngramdb.questions.arguments.signatures import Ids, ModelLike, Ngram, Ngrams
+    from ngramdb.planner.scope import Scope
+    from ngramdb.questions import language_models, packing, python_warnings, results, to_ast
     from ngramdb.questions.results import Probability, Scores
+    from ngramdb.questions.signatures import Ids, ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
     from ngramdb.source import Corpus, IntArray
 else:
@@ -46,8 +45,8 @@ else:
     language_models = lazy_module("ngramdb.questions.language_models")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
-    models = lazy_module("ngramdb.questions.arguments.models")
-    packing = lazy_module("ngramdb.questions.arguments.packing")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
+    packing = lazy_module("ngramdb.questions.packing")
 
 COLUMNS = ("prob", "cont_count", "context_count", "effective_n", "sparse")
 # Tokens of contexts and continuations that are copied for one batch.
@@ -91,7 +90,7 @@ class Verbs(Asking):
         bound = self._bound
         if bound.snapshot.is_past:
             bound.rebind()
-        used = models.as_model(model)
+        used = to_ast.as_model(model)
         context = bound.encode_ngram(given) if type(given) is str else given
         token = continuation if type(continuation) is int else _single_token(continuation)
         if (
@@ -126,7 +125,7 @@ class Verbs(Asking):
         InvalidArgument
             Numbers of contexts and continuations that differ, or a continuation without tokens.
         """
-        used, bound = models.as_model(model), self._bound
+        used, bound = to_ast.as_model(model), self._bound
         view = bound.current()
         contexts, continuations = packing.listed(contexts), _ids_or_listed(continuations)
         with bound.work():

@@ -21,7 +21,7 @@ from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.scope import Scope
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray
 

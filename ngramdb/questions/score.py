@@ -17,7 +17,7 @@ from ngramdb.limits import SENTENCE_BREAK
 from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.plans import SliceQuery
-from ngramdb.questions.spelling import Condition, Model, Passage, Switch
+from ngramdb.questions.requests import Condition, Model, Passage, Switch
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import MODELS
 
@@ -28,26 +28,25 @@ if TYPE_CHECKING:
     from ngramdb.lm import evaluation, values
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
-    from ngramdb.planner.binding import scope as scopes
-    from ngramdb.planner.binding.scope import Scope
+    from ngramdb.planner import scope as scopes
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import language_models, prob, results
-    from ngramdb.questions.arguments import models, units
-    from ngramdb.questions.arguments.signatures import ModelLike, Ngram, Ngrams
-    from ngramdb.questions.arguments.units import Unit
+    from ngramdb.planner.scope import Scope
+    from ngramdb.questions import language_models, packing, prob, results, to_ast
+    from ngramdb.questions.packing import Unit
     from ngramdb.questions.results import DocumentScores, Scores
+    from ngramdb.questions.signatures import ModelLike, Ngram, Ngrams
     from ngramdb.source import Corpus, IntArray
     from ngramdb.tokenizers.base import Tokenizer
 else:
     result = lazy_module("ngramdb.executor.results.result")
     evaluation = lazy_module("ngramdb.lm.evaluation")
     values = lazy_module("ngramdb.lm.values")
-    scopes = lazy_module("ngramdb.planner.binding.scope")
+    scopes = lazy_module("ngramdb.planner.scope")
     language_models = lazy_module("ngramdb.questions.language_models")
     prob = lazy_module("ngramdb.questions.prob")
     results = lazy_module("ngramdb.questions.results")
-    models = lazy_module("ngramdb.questions.arguments.models")
-    units = lazy_module("ngramdb.questions.arguments.units")
+    to_ast = lazy_module("ngramdb.questions.to_ast")
+    packing = lazy_module("ngramdb.questions.packing")
 
 # The columns, and the types of their values.
 COLUMNS = {
@@ -104,10 +103,10 @@ class Verbs(Asking):
         if where is not None or params is not None:
             part: Verbs = self._among(where, params)
             return part.score(ngram, model, document=document, sentence=sentence)
-        used, unit = models.as_model(model), units.unit_of(document, sentence)
+        used, unit = to_ast.as_model(model), packing.unit_of(document, sentence)
         with self._bound.work():
-            view = units.corpus_for(unit, self._bound)
-            ids = units.cut(view, unit, self._bound.passage(ngram), ngram)
+            view = packing.corpus_for(unit, self._bound)
+            ids = packing.cut(view, unit, self._bound.passage(ngram), ngram)
             offsets = np.array([0, len(ids)], dtype=np.int64)
             return results.Scores.of(token_scores(view, ids, offsets, used, unit is not None))
 
@@ -122,10 +121,10 @@ class Verbs(Asking):
         docs : a list of texts or of token ids, or a pair of arrays `(flat ids, offsets)`
         model, document, sentence : as `score` takes them
         """
-        used, unit = models.as_model(model), units.unit_of(document, sentence)
+        used, unit = to_ast.as_model(model), packing.unit_of(document, sentence)
         with self._bound.work():
-            view = units.corpus_for(unit, self._bound)
-            flat, offsets = units.packed(view, unit, docs, self._bound.encode)
+            view = packing.corpus_for(unit, self._bound)
+            flat, offsets = packing.packed(view, unit, docs, self._bound.encode)
             scores = token_scores(view, flat, offsets, used, unit is not None)
         bounds = offsets if unit is None else offsets + np.arange(len(offsets))
         return results.DocumentScores(results.Scores.of(scores), bounds)

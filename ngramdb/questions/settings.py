@@ -6,10 +6,9 @@ from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Plan
-from ngramdb.questions.plans import Action
-from ngramdb.questions.session import Session
+from ngramdb.planner.scope import Scope
+from ngramdb.questions.plans import Action, Session
 
 
 def bind_set(scope: Scope, node: ast.SetSetting) -> Plan:

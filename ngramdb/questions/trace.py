@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.questions.arguments import to_ast
+from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
-from ngramdb.questions.spelling import Condition, Number, Passage
+from ngramdb.questions.requests import Condition, Number, Passage
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
-    from ngramdb.planner.binding.scope import Scope
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import Plan
+    from ngramdb.planner.scope import Scope
     from ngramdb.questions import trace_plan
-    from ngramdb.questions.arguments.signatures import Ngram
+    from ngramdb.questions.signatures import Ngram
 else:
     trace_plan = lazy_module("ngramdb.questions.trace_plan")
 
@@ -93,13 +93,13 @@ DEFINITION = Definition(
 
 def bind(scope: Scope, node: ast.Trace) -> Plan:
     """Return the plan of TRACE."""
-    from ngramdb.planner.binding import conditions, fields
+    from ngramdb.planner import bind_conditions, bind_fields
 
     corpus = scope.corpus(node.source)
     least = scope.number(node.min_length, "MIN LENGTH", 1)
     passage = scope.passage(node.ngram, corpus)
-    where = conditions.among(scope, node.where, corpus)
-    returning = fields.returned_fields(scope, node.returning, corpus, beside=True)
+    where = bind_conditions.among(scope, node.where, corpus)
+    returning = bind_fields.returned_fields(scope, node.returning, corpus, beside=True)
     return trace_plan.Tracing(
         corpus, passage, 1 if least is None else least, returning=returning, where=where
     )

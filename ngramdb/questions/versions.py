@@ -5,10 +5,9 @@ from __future__ import annotations
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
-from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan import Plan
-from ngramdb.questions.plans import Action
-from ngramdb.questions.session import Session
+from ngramdb.planner.scope import Scope
+from ngramdb.questions.plans import Action, Session
 
 RESTORE_COLUMNS = ("documents", "tokens", "version")
 

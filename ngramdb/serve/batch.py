@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb.interrupts import Interrupt
-from ngramdb.questions import python_warnings
-from ngramdb.questions.arguments import packing
-from ngramdb.questions.arguments.models import as_model
+from ngramdb.questions import packing, python_warnings
+from ngramdb.questions.to_ast import as_model
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem
 from ngramdb.serve.request_parameters import json_object, once, shortened

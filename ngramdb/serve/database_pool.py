@@ -14,7 +14,7 @@ from functools import partial
 from ngramdb.api import Connection, connect
 from ngramdb.errors import BindError, DatabaseGone, InvalidArgument, NgramdbError, StorageError
 from ngramdb.interrupts import Interrupt
-from ngramdb.questions.arguments.texts import Statement
+from ngramdb.questions.requests import Statement
 from ngramdb.serve.problem_details import Limits, apply_settings
 
 #: First parts of addresses that are not corpora; corpora with these names need their full names.

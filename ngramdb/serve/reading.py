@@ -11,8 +11,7 @@ from ngramdb.api import Result
 from ngramdb.errors import QueryError, StorageError
 from ngramdb.interrupts import Interrupt
 from ngramdb.patterns.grams import gives_pieces
-from ngramdb.questions.arguments.texts import Statement
-from ngramdb.questions.requests import Asked, Given, Planned, pattern_of
+from ngramdb.questions.requests import Asked, Given, Planned, Statement, pattern_of
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem

@@ -17,8 +17,8 @@ from ngramdb import __version__, errors
 from ngramdb.api import Connection, wire
 from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.arguments.signatures import parse_value
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
+from ngramdb.questions.signatures import parse_value
 from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.endpoints import (

@@ -17,7 +17,7 @@ from ngramdb.api import Corpus, Result, wire
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.questions import python_warnings
-from ngramdb.questions.arguments.patterns import Pattern
+from ngramdb.questions.parsing import Pattern
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem

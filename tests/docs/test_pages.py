@@ -18,7 +18,7 @@ from ngramdb.api.settings import SETTINGS
 from ngramdb.errors import ParseError
 from ngramdb.language import ast
 from ngramdb.language.parser import keywords, parse
-from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.parameters import CORPUS_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.planner import rule_names
 from ngramdb.questions import next_tokens
 from ngramdb.questions.plans import Query

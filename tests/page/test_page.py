@@ -14,7 +14,7 @@ import pytest
 
 import ngramdb
 from ngramdb.language import ast
-from ngramdb.questions.arguments.parsing import parsed
+from ngramdb.questions.parsing import parsed
 
 
 def link(**state: object) -> str:

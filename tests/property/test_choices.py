@@ -32,9 +32,9 @@ from ngramdb.planner.estimates import GramPath, foresee, gram_paths
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.plan import Costs, PlainDocs, PlanMeter
 from ngramdb.planner.planner import optimize
-from ngramdb.questions.arguments.parsing import parsed
 from ngramdb.questions.binder import make_plan
 from ngramdb.questions.docs_plan import CountDocuments
+from ngramdb.questions.parsing import parsed
 from ngramdb.source import ConditionCode
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)

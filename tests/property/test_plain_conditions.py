@@ -13,7 +13,7 @@ import ngramdb
 from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AllDocs, Complement, DocsWith, Intersection, PlainDocs
-from ngramdb.questions.arguments.parsing import parsed_condition
+from ngramdb.questions.parsing import parsed_condition
 
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngramdb.api.settings import SETTINGS
 from ngramdb.language.syntax import REGISTERED, syntax
-from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 
 # The depth of a derivation from which on it takes the shortest way out.
 DEPTH = 28

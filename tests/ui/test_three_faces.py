@@ -27,7 +27,7 @@ import ngramdb
 from ngramdb.cli.main import main
 from ngramdb.cli.prompt.session import Repl
 from ngramdb.cli.shell.session import Shell
-from ngramdb.executor.results import result_summary
+from ngramdb.executor.results import display
 
 TABLE = Path(__file__).with_name("statements.test")
 DASHES = "----"
@@ -117,7 +117,7 @@ def python(statement: str) -> list[str]:
         said = [json.dumps(finite(row), ensure_ascii=False) for row in objects]
         if not result.columns and "message" in result.summary:
             said.append(result.summary["message"])
-        if (known := result_summary.beside(result.summary, result.columns, result.n_rows)) is not None:
+        if (known := display.beside(result.summary, result.columns, result.n_rows)) is not None:
             said.append(f"summary: {known}")
         said.extend(f"note: {note}" for note in result.notes)
         said.extend(f"  skipped: {reason}" for reason in result.summary.get("reasons", ()))

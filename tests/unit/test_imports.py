@@ -24,7 +24,7 @@ PACKAGE = "ngramdb"
 FACES = frozenset(
     {
         "api",
-        "ngramdb.executor.results.result_summary",
+        "ngramdb.executor.results.display",
         "ngramdb.language.expected_next",
         "ngramdb.language.highlight",
         "ngramdb.language.live_check",
@@ -49,7 +49,7 @@ BELOW: dict[str, frozenset[str]] = {
         }
     ),
     "cli": FACES | {PACKAGE, "cluster", "questions", "serve"},  # the package itself, for its version
-    "cluster": frozenset({"api", "ngramdb.questions.arguments.signatures", "engine", "_cext"}),
+    "cluster": frozenset({"api", "ngramdb.questions.signatures", "engine", "_cext"}),
     "serve": frozenset(
         {"api", "questions", "compat", "lm", "ngramdb.patterns.grams", "ngramdb._cext.text.decimals", PACKAGE}
     ),

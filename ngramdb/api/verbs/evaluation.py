@@ -24,10 +24,10 @@ from ngramdb.lm import arpa, generation
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
-from ngramdb.questions.arguments import to_ast, units
-from ngramdb.questions.arguments.models import as_model
-from ngramdb.questions.arguments.units import Unit
+from ngramdb.questions import packing, to_ast
 from ngramdb.questions.language_models import language_model
+from ngramdb.questions.packing import Unit
+from ngramdb.questions.to_ast import as_model
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import token_ids
@@ -47,7 +47,7 @@ def perplexity(
 ) -> evaluating.Perplexity:
     """Implement `Corpus.perplexity` for a model over `view` (`units.corpus_for`)."""
     size = TextSize(view.tokenizer)
-    documents = token_ids_of(docs, view.tokenizer, size, partial(units.cut, view, unit))
+    documents = token_ids_of(docs, view.tokenizer, size, partial(packing.cut, view, unit))
     found = evaluating.perplexity(model, documents, document=unit is not None, progress=progress)
     if not size.is_known:
         return found
@@ -63,7 +63,7 @@ def agreement(
     progress: evaluating.Progress | None,
 ) -> agreeing.Agreement:
     """Implement `Corpus.agreement` for a model over `view` (`units.corpus_for`)."""
-    documents = token_ids_of(docs, view.tokenizer, cut=partial(units.cut, view, unit))
+    documents = token_ids_of(docs, view.tokenizer, cut=partial(packing.cut, view, unit))
     between = unit is not None
     return agreeing.measure_agreement(model, documents, document=between, skip=skip, progress=progress)
 

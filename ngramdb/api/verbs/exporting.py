@@ -50,7 +50,7 @@ from ngramdb.questions.document_columns import (
     type_in_files,
     value_at,
 )
-from ngramdb.questions.session import Written
+from ngramdb.questions.plans import Written
 from ngramdb.segments.base import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.

@@ -7,7 +7,7 @@ import re
 from ngramdb.cli.common import UsageError
 from ngramdb.errors import PlanError
 from ngramdb.language.highlight import lex
-from ngramdb.questions.arguments.signatures import Value, parse_value
+from ngramdb.questions.signatures import Value, parse_value
 
 ParameterValues = list[Value] | dict[str, Value] | None
 

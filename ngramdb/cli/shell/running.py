@@ -9,7 +9,7 @@ from ngramdb.cli.shell.parameters import Parameters
 from ngramdb.cli.shell.script import Script, Unit, lines_of
 from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import InvalidArgument
-from ngramdb.questions.arguments.parsing import check_values, parsed
+from ngramdb.questions.parsing import check_values, parsed
 from ngramdb.regular_files import open_named
 
 # Maximum depth of scripts that read scripts; a script that reads itself ends here.

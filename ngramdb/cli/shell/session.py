@@ -23,7 +23,7 @@ from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, mode_of, render, write_pieces
 from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, bare, detect
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, QueryCancelled
-from ngramdb.executor.results import result_summary
+from ngramdb.executor.results import display
 
 if TYPE_CHECKING:
     from ngramdb.api import LoadProgress, Result
@@ -129,7 +129,7 @@ class Shell:
     def _comment(self, result: Result, screen: Screen) -> None:
         """Write what accompanies the rows: totals, notes, a change's summary, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
-            known = result_summary.beside(result.summary, result.columns, result.n_rows)
+            known = display.beside(result.summary, result.columns, result.n_rows)
             if known is not None:
                 self.note(f"summary: {known}")
             for note in result.notes:

@@ -112,9 +112,9 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the answer for users: that it is an estimate, or another possible meaning of a text."""
-        from ngramdb.executor.results import result_summary
+        from ngramdb.executor.results import display
 
-        drawn = result_summary.drawn(self.summary, self.exact)
+        drawn = display.drawn(self.summary, self.exact)
         return (*filter(None, [drawn]), *self._remarks)
 
     @property

@@ -16,7 +16,7 @@ import pytest
 import ngramdb
 from ngramdb import BindError, ExecutionError, InvalidArgument, LoadError, ParseError, PlanError, Probability
 from ngramdb import registries as kinds
-from ngramdb.questions.arguments.models import as_model
+from ngramdb.questions.to_ast import as_model
 
 
 def test_append_takes_text_dicts_and_pairs(db):

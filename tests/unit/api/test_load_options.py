@@ -20,7 +20,7 @@ from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand
 from ngramdb.ingest.work_splitting import has_lines
-from ngramdb.planner.options import LOAD_OPTIONS
+from ngramdb.planner.parameters import LOAD_OPTIONS
 
 ROWS = [{"text": "a b", "ids": [1, 2], "other": "c", "year": 1}, {"text": "c d", "ids": [3], "other": "e"}]
 TABLE = pyarrow.Table.from_pylist(ROWS)

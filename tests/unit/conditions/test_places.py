@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngramdb.conditions import position_set
-from ngramdb.conditions.position_set import PlaceSet
+from ngramdb.conditions import docset
+from ngramdb.conditions.docset import PlaceSet
 
 
 @pytest.mark.parametrize("n_positions", [0, 1, 8, 1000])
 def test_places_come_back_once_and_in_order(n_positions, monkeypatch):
-    monkeypatch.setattr(position_set, "CHUNK_BYTES", 3)
+    monkeypatch.setattr(docset, "CHUNK_BYTES", 3)
     rng = np.random.default_rng(n_positions)
     found, expected = PlaceSet(n_positions), set()
     for size in (0, 1, 5, 300):

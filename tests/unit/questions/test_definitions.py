@@ -10,8 +10,7 @@ import pytest
 
 import ngramdb
 from ngramdb.questions.definition import Definition
-from ngramdb.questions.requests import Asked, Given
-from ngramdb.questions.spelling import Condition, Occurring, Switch
+from ngramdb.questions.requests import Asked, Condition, Given, Occurring, Switch
 from ngramdb.questions.verbs import VERBS, Asking
 
 

@@ -32,7 +32,7 @@ from ngramdb.cli.terminal.render.fitting import (
     without_spare_of_versions,
 )
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.executor.results.result_summary import facts
+from ngramdb.executor.results.display import facts
 from ngramdb.terminal_escapes import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.

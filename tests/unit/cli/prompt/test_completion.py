@@ -217,7 +217,7 @@ def test_completion_never_fails_whatever_is_typed() -> None:
 
 
 def test_the_options_offered_are_those_of_the_planner() -> None:
-    from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
+    from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 
     for known, offered in (
         (LOAD_OPTIONS, OPTIONS["COPY"]),

@@ -6,7 +6,8 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,15 +16,20 @@ from ngramdb.interrupts import checked
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.questions.arguments import packing
-from ngramdb.questions.arguments.packing import is_iterable
-from ngramdb.questions.arguments.patterns import Pattern
+from ngramdb.questions import packing
+from ngramdb.questions.packing import is_iterable
+from ngramdb.questions.parsing import Pattern
+from ngramdb.registries import MODELS
 from ngramdb.types import array_of, token_ids
 
 if TYPE_CHECKING:
     from ngramdb.language import parser
+    from ngramdb.planner import scope
+    from ngramdb.source import Catalog
 else:
     parser = lazy_module("ngramdb.language.parser")
+    scope = lazy_module("ngramdb.planner.scope")
+
 
 # The separator of keys in a path, or an escaped character in one of them.
 _DOT = re.compile(r"\\(.)|\.")
@@ -193,3 +199,32 @@ def whole(least: int, name: str, value: Any) -> int:
 def required(least: int, name: str, value: Any) -> ast.Value:
     """Return a node with a whole number of at least `least`. Raises InvalidArgument."""
     return ast.Value(whole(least, name, value))
+
+
+def as_model(model: Any) -> ModelSpec:
+    """Return a model for its text (`"ngram"`, `"kneser_ney order 5"`) or an `ngramdb.lm.ModelSpec`.
+
+    Raises
+    ------
+    ParseError
+        No such model.
+    InvalidArgument
+        Neither text nor a model, or a parameter out of range.
+    """
+    if isinstance(model, str):
+        return _parsed(model)
+    if isinstance(model, ModelSpec):
+        return model
+    raise InvalidArgument(
+        f"a model is text such as 'infgram', or an object such as ngramdb.lm.KneserNey(), "
+        f"not {type(model).__name__}"
+    )
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> ModelSpec:
+    kind = text.lower()
+    if kind in MODELS:  # reading the grammar takes 3 ms or more
+        return ModelSpec(kind)
+    # A model refers to nothing in a catalog.
+    return scope.Scope(cast("Catalog", None), None, text).model(parser.parse_model(text))

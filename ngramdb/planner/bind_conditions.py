@@ -22,24 +22,17 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.patterns import FieldText, Gram, show_text
 from ngramdb.planner import plan
-from ngramdb.planner.binding.fields import (
-    bound_date,
-    bound_field,
-    in_two_kinds,
-    never_true,
-    scalar_types,
-    unfit,
-)
-from ngramdb.planner.binding.occurrences import (
+from ngramdb.planner.bind_fields import bound_date, bound_field, in_two_kinds, never_true, scalar_types, unfit
+from ngramdb.planner.bind_occurrences import (
     distance,
     has_occurrences,
     in_one_sentence,
     near_to,
     occurring,
     of_operand,
+    pattern,
 )
-from ngramdb.planner.binding.patterns import pattern
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.scope import Scope
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus
 

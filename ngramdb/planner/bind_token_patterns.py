@@ -32,7 +32,7 @@ from ngramdb.patterns import (
     token_regex,
 )
 from ngramdb.patterns.advice import Compared, after_prefix, in_words, of_expression
-from ngramdb.planner.binding.scope import Scope, require_sentences
+from ngramdb.planner.scope import Scope, require_sentences
 from ngramdb.source import Corpus, IntArray
 
 _NGRAMS = (ast.Text, ast.TokenIds, ast.Parameter)

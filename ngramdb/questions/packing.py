@@ -1,18 +1,25 @@
-"""Many n-grams as two flat arrays, the form of batches."""
+"""Many n-grams or texts as two flat arrays, the form of batches, and the units that texts are cut into."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.errors import InvalidArgument
+from ngramdb.bool_arguments import as_flag
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.patterns.grams import bind_gram
+from ngramdb.planner.scope import why_not_in_sentences
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import array_of, integers, many_token_ids, token_ids
+
+if TYPE_CHECKING:
+    from ngramdb.questions.verbs import Bound
+    from ngramdb.source import Corpus, IntArray
+
 
 Encode = Callable[[str], Any]
 
@@ -151,3 +158,69 @@ def _packed(flat: Any, offsets: Any, read: Callable[[Any], IntArray]) -> tuple[I
             f"offsets rise from 0 to the number of ids, {len(ids)}; give two n-grams as a list, not a tuple"
         )
     return ids, offsets
+
+
+# ---- the flags `document` and `sentence`, which select the units in which a text is scored
+
+
+#: The units that a text is scored in, each from its beginning to its end.
+Unit: TypeAlias = Literal["document", "sentence"]
+
+
+def unit_of(document: bool | None, sentence: bool | None, default: Unit | None = None) -> Unit | None:
+    """Return the unit of a text; `default` if neither flag is given (None).
+
+    Raises
+    ------
+    InvalidArgument
+        both flags are True, or one of them is not a flag
+    """
+    if document is None and sentence is None:
+        return default
+    document = document is not None and as_flag("document", document)
+    sentence = sentence is not None and as_flag("sentence", sentence)
+    if document and sentence:
+        raise InvalidArgument(
+            "either document=True (a text is a document) or sentence=True (it is cut into sentences)"
+        )
+    return "document" if document else "sentence" if sentence else None
+
+
+def corpus_for(unit: Unit | None, bound: Bound) -> Corpus:
+    """Return the corpus whose models score such texts.
+
+    Raises
+    ------
+    PlanError
+        the sentences of some document are unknown
+    ResourceError
+        the corpus is too large for an index of its sentences
+    """
+    view: Corpus = bound.current()
+    if unit != "sentence":
+        return view
+    why = why_not_in_sentences(view, bound.session().own_corpus_names())
+    if why is not None:
+        raise PlanError(why)
+    sentences: Corpus = view.in_sentences()
+    return sentences
+
+
+def cut(corpus: Any, unit: Unit | None, ids: IntArray, given: Any) -> IntArray:
+    """Return the ids of a text as models of `corpus_for` score it; `given` is the text, or ids."""
+    if unit != "sentence":
+        return ids
+    interrupts.check()
+    cut_ids: IntArray = corpus.cut(ids, given if isinstance(given, str) else None)
+    return cut_ids
+
+
+def packed(corpus: Corpus, unit: Unit | None, docs: Any, encode: Encode) -> tuple[IntArray, IntArray]:
+    """Return many texts (or token ids) as `packing.pack` does, cut into sentences if these are scored."""
+    given = listed(docs)
+    flat, offsets = pack(given, encode)
+    if unit != "sentence":
+        return flat, offsets
+    texts = given if isinstance(given, list) else [None] * (len(offsets) - 1)
+    places = zip(offsets[:-1].tolist(), offsets[1:].tolist(), texts, strict=True)
+    return pack([cut(corpus, unit, flat[a:b], text) for a, b, text in places], encode)

@@ -11,9 +11,9 @@ from ngramdb.errors import BindError, PlanError
 from ngramdb.language import ast
 from ngramdb.patterns import takes_text
 from ngramdb.planner import plan
-from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.plan.fields import PREFIX, column_of, plain_name
+from ngramdb.planner.scope import Scope
 from ngramdb.source import PARSED_TYPE, Corpus
 
 # Fields of every document besides metadata, with their types.

@@ -1,1 +1,0 @@
-"""Binding, one module per family of statements. `scope` is what all of them look names up in."""
