@@ -1,5 +1,5 @@
 """The command line: parses arguments, calls one function of the Python interface, prints the result.
 
-`commands/` has one module per command, `shell/` statements, scripts and dot commands, `prompt/` keys,
-completion, highlighting and pages, `terminal/` screens, progress and output formats.
+`commands/` has the commands by subject, `shell/` statements, scripts and dot commands, `prompt/` keys,
+completion, highlighting and pages, `terminal/` screens, progress and output modes.
 """

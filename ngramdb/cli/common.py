@@ -1,4 +1,4 @@
-"""Code shared by all commands: exit codes, messages on standard error, and common flags."""
+"""Code shared by all commands: exit codes, messages on standard error, flags, and the database."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.human import error_lines
+from ngramdb.cli.terminal.modes import MODES
 from ngramdb.cli.terminal.screen import Screen, detect
-from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded, what_stays
+from ngramdb.errors import LockedError, NgramdbError, QueryCancelled, QueryError, TimeoutExceeded, what_stays
 from ngramdb.terminal_escapes import visible
+
+if TYPE_CHECKING:
+    from ngramdb.api import Connection
 
 OK = 0
 FAILED = 1
@@ -36,13 +43,13 @@ class StatementFailed(NgramdbError):
     """An error in a statement of a script, with the place of the statement first."""
 
 
-def guarded(run: Callable[[], int], debug: bool = False) -> int:
+def guarded(run: Callable[[], int | None], debug: bool = False) -> int:
     """Run a command and turn what it raises into a message on standard error and an exit code.
 
     A reader that went away (`| head`) is not an error. With `debug` the traceback is printed as well.
     """
     try:
-        code = run()
+        code = run() or OK
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -62,6 +69,17 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
             traceback.print_exc()
         say_error(message_of(error))
         return FAILED
+
+
+def _forget_standard_output() -> None:
+    """Point standard output at nothing, so that Python's flush at exit does not complain again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is not a file (a test's buffer)
+        pass
+    finally:
+        os.close(nowhere)
 
 
 def interrupted(error: BaseException) -> str:
@@ -121,20 +139,57 @@ def draw_error(message: str, screen: Screen) -> None:
     screen.draw(screen.styled("error:", "1;31") + text.removeprefix("error:"))
 
 
-def command_parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
-    """Create the parser of a command ("" for `ngramdb` itself), which keeps the lines of its texts."""
-    return argparse.ArgumentParser(
-        prog=f"ngramdb {name}".rstrip(),
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+# ---- Commands and their flags.
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what `--help` says, what adds its flags to a parser, and what runs it.
+
+    `run` returns the exit code; None means OK.
+    """
+
+    description: str
+    add_flags: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int | None]
+    epilog: str | None = None
+
+    def parser(self, name: str) -> argparse.ArgumentParser:
+        """Create the command's parser ("" for `ngramdb` itself), which keeps the lines of its texts."""
+        parser = argparse.ArgumentParser(
+            prog=f"ngramdb {name}".rstrip(),
+            description=self.description,
+            epilog=self.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.add_flags(parser)
+        parser.add_argument("--no-progress", action="store_true", help="no progress bar, even at a terminal")
+        parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        return parser
+
+
+def add_database(
+    parser: argparse.ArgumentParser, corpus: str | None = "the corpus's name", nargs: str | None = None
+) -> None:
+    """Add the arguments DB and CORPUS, which has the help `corpus`; None for no CORPUS."""
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    if corpus is not None:
+        parser.add_argument("corpus", metavar="CORPUS", type=utf8, nargs=nargs, help=corpus)
+
+
+def add_format(parser: argparse.ArgumentParser, about: str = "how results look") -> None:
+    """Add the flag of the output mode."""
+    parser.add_argument("--format", choices=MODES, help=f"{about}; table at a terminal, tsv elsewhere")
+
+
+def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for the time to wait."""
+    parser.add_argument(
+        "--lock-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long to wait for another writer before giving up; not at all when not given",
     )
-
-
-def add_common_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that every command has."""
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar, even at a terminal")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def add_setting_flag(parser: argparse.ArgumentParser) -> None:
@@ -210,12 +265,52 @@ def seconds(text: str) -> float:
     return value
 
 
-def _forget_standard_output() -> None:
-    """Point standard output at nothing, so that Python's flush at exit does not complain again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+# ---- The database of a command.
+
+
+# The statement for the waiting time, as the error suggests it; commands have a flag instead.
+IN_A_STATEMENT = "SET lock_timeout = seconds"
+
+
+@contextmanager
+def writing(
+    options: argparse.Namespace, *, create: bool = False, read_only: bool = False
+) -> Iterator[Connection]:
+    """Open a connection to the command's database, waiting as long as its flag allows.
+
+    Without `create` the database must be there: what works on documents has nothing to do in one made for it.
+    """
+    from ngramdb.api import connect
+
+    if not create:
+        connect(options.database, read_only=True).close()
+    with connect(options.database, read_only=read_only) as connection:
+        if options.lock_timeout is not None:
+            connection.settings["lock_timeout"] = options.lock_timeout
+        try:
+            yield connection
+        except LockedError as error:
+            said = str(error).replace(IN_A_STATEMENT, "--lock-timeout SECONDS")
+            raise LockedError(said, path=error.path, holder=error.holder) from error
+
+
+def quoted(name: str) -> str:
+    """Return a corpus's name as written in a statement, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Run a statement that the command made: errors do not show it, since no user wrote it."""
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # standard output is not a file (a test's buffer)
-        pass
-    finally:
-        os.close(nowhere)
+        yield
+    except QueryError as error:
+        error.place(None, None, None)
+        raise
+
+
+def describe(connection: Connection, name: str) -> dict[str, Any]:
+    """Return the properties of a corpus as DESCRIBE lists them: tokenizer, sizes, and each 'field …'."""
+    with in_own_words():
+        rows = connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
+    return {str(name): value for name, value in rows}

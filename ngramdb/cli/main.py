@@ -7,28 +7,27 @@ import os
 import signal
 import sys
 import threading
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from importlib import import_module
 from types import FrameType
-from typing import Any
 
-from ngramdb.cli.common import TERMINATED, glued, guarded
+from ngramdb.cli.common import TERMINATED, Command, glued, guarded
 from ngramdb.cli.terminal.screen import tolerate_any_character, visible_streams
 
-# Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
-_NAMES = (
-    *("load", "build", "missing", "commit", "demo", "info", "check", "compact", "warm", "export"),
-    "decontaminate",
-    *("analyze", "perplexity", "agreement", "serve", "mcp", "completion"),
-)
-COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}
-
-# The command without a name.
-PROGRAM = "ngramdb.cli.commands.query"
+# Subcommand -> the module of `commands/` that holds it; everything else is `ngramdb [DB] …`.
+COMMANDS = {
+    **dict.fromkeys(("load", "build", "missing", "commit"), "building"),
+    "demo": "demo",
+    **dict.fromkeys(("info", "check", "compact", "warm"), "maintenance"),
+    **dict.fromkeys(("export", "decontaminate"), "exporting"),
+    "analyze": "maintenance",
+    **dict.fromkeys(("perplexity", "agreement"), "evaluation"),
+    **dict.fromkeys(("serve", "mcp"), "services"),
+    "completion": "completion",
+}
 
 # Those that end by SIGTERM in a way of their own, or at once: mcp waits for its input in another thread.
-OWN_SIGNALS = (COMMANDS["serve"], COMMANDS["mcp"])
+OWN_SIGNALS = ("serve", "mcp")
 
 # Flags whose values are anybody's text.
 FREE_FLAGS = ("--param", "--separator", "--where")
@@ -41,10 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _replace_closed_streams()
     tolerate_any_character()
-    module, rest = _choose(given)
+    name, rest = _choose(given)
     try:
-        with visible_streams(), _ended_by_sigterm(module):
-            code = _run(import_module(module), rest)
+        with visible_streams(), _ended_by_sigterm(name):
+            code = _run(name, rest)
     except SystemExit as stop:  # argparse: --help, --version and wrong usage; SIGTERM
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:  # while modules were imported
@@ -53,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _ended_by_sigterm(module: str) -> Iterator[None]:
+def _ended_by_sigterm(name: str) -> Iterator[None]:
     """SIGTERM ends the command as Ctrl-C does, so that what it has begun to write goes; a second one at once.
 
     An existing handler of SIGTERM, or ignoring it, is kept.
@@ -63,7 +62,7 @@ def _ended_by_sigterm(module: str) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         raise SystemExit(TERMINATED)
 
-    wanted = module not in OWN_SIGNALS and threading.current_thread() is threading.main_thread()
+    wanted = name not in OWN_SIGNALS and threading.current_thread() is threading.main_thread()
     if not wanted or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
@@ -74,13 +73,20 @@ def _ended_by_sigterm(module: str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _run(command: Any, arguments: list[str]) -> int:
-    """Run a command's module: `make_parser` defines its flags, and `run` executes it."""
-    parser: ArgumentParser = command.make_parser()
+def command(name: str) -> Command:
+    """Import the command of this name, "" for `ngramdb` itself."""
+    module = import_module(f"ngramdb.cli.commands.{COMMANDS.get(name, 'query')}")
+    found: Command = module.COMMANDS[name]
+    return found
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    chosen = command(name)
+    parser = chosen.parser(name)
     # intermixed: a statement may follow flags that follow the database
-    parse = parser.parse_intermixed_args if command.__name__ == PROGRAM else parser.parse_args
+    parse = parser.parse_args if name else parser.parse_intermixed_args
     options = parse(glued(arguments, FREE_FLAGS))
-    return guarded(lambda: command.run(options), options.debug)
+    return guarded(lambda: chosen.run(options), options.debug)
 
 
 def _replace_closed_streams() -> None:
@@ -92,15 +98,15 @@ def _replace_closed_streams() -> None:
 
 
 def _choose(arguments: list[str]) -> tuple[str, list[str]]:
-    """Return the module to run and its arguments: a subcommand wins over a database of its name."""
+    """Return the command's name and its arguments: a subcommand wins over a database of its name."""
     if arguments in (["help"], ["version"]) and not os.path.exists(arguments[0]):
-        return PROGRAM, [f"--{arguments[0]}"]
+        return "", [f"--{arguments[0]}"]
     n_flags = 0
     while n_flags < len(arguments) and arguments[n_flags] in _LEADING_FLAGS:
         n_flags += 1
     if n_flags < len(arguments) and arguments[n_flags] in COMMANDS:
-        return COMMANDS[arguments[n_flags]], arguments[:n_flags] + arguments[n_flags + 1 :]
-    return PROGRAM, arguments
+        return arguments[n_flags], arguments[:n_flags] + arguments[n_flags + 1 :]
+    return "", arguments
 
 
 if __name__ == "__main__":

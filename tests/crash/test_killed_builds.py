@@ -25,7 +25,7 @@ N_KILLS = 20
 SERVER = """
 import importlib, json, os, sys
 from ngramdb.cli.main import main
-for name in ("pyarrow", "ngramdb.api.corpus", "ngramdb.cli.commands.build", "ngramdb.cli.commands.commit"):
+for name in ("pyarrow", "ngramdb.api.corpus", "ngramdb.cli.commands.building"):
     importlib.import_module(name)
 for line in sys.stdin:
     pid = os.fork()

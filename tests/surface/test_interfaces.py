@@ -24,7 +24,7 @@ from support.recorded import compare
 from ngramdb.cli.main import COMMANDS, main
 from ngramdb.cli.shell.dot import COMMANDS as DOT_COMMANDS
 from ngramdb.cli.shell.examples import TOPICS, grammar, heads
-from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.script import run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.serve.openapi import description
 from ngramdb.serve.protocols.tools import TOOLS

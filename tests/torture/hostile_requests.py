@@ -27,7 +27,7 @@ from statements import Statements
 
 import ngramdb
 from ngramdb.api import wire
-from ngramdb.cli.prompt.served import ServedCompletion
+from ngramdb.cli.commands.services import ServedCompletion
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.app import Access, Service
 from ngramdb.serve.database_pool import open_library

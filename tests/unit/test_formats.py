@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.cli.commands.load import make_parser
-from ngramdb.cli.main import main
+from ngramdb.cli.main import command, main
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.formats import READ, REGISTRY, WRITTEN, endings_of, written_format
 
@@ -68,7 +67,7 @@ def test_every_ending_of_the_registry_is_written_or_read_as_it_says():
 
 def test_every_format_is_on_the_page_and_in_the_help():
     page = (Path(__file__).parents[2] / "docs" / "loading.md").read_text(encoding="utf-8")
-    help_text = " ".join(make_parser().format_help().split())
+    help_text = " ".join(command("load").parser("load").format_help().split())
     for one in REGISTRY:
         if one.is_read:
             row = next(line for line in page.splitlines() if line.startswith(f"| `{one.name}` |"))

@@ -388,10 +388,10 @@ class Verbs(Asking):
 @pytest.mark.parametrize(
     ("module", "target", "fine"),
     [
-        ("ngramdb.cli.commands.load", "ngramdb.api", True),
-        ("ngramdb.cli.commands.load", "ngramdb.engine.storage.store", False),
+        ("ngramdb.cli.commands.building", "ngramdb.api", True),
+        ("ngramdb.cli.commands.building", "ngramdb.engine.storage.store", False),
         ("ngramdb.cli.prompt.session", "ngramdb.language.parser", False),
-        ("ngramdb.api.corpus", "ngramdb.cli.commands.load", False),
+        ("ngramdb.api.corpus", "ngramdb.cli.commands.building", False),
         ("ngramdb.api.corpus", "ngramdb.questions", True),
         ("ngramdb.questions.count", "ngramdb.api.corpus", False),
         ("ngramdb.executor.results.result", "ngramdb.questions", False),
@@ -425,7 +425,7 @@ if TYPE_CHECKING:
 else:
     store = lazy_module("ngramdb.engine.storage.store")
 def late():
-    from ngramdb.cli.commands import load
+    from ngramdb.cli.commands import building
 from . import symbols
 """
     walk.visit(ast.parse(source))
@@ -436,6 +436,6 @@ from . import symbols
         Import(name, 3, "ngramdb.api"),
         Import(name, 5, "ngramdb.engine.storage.store"),
         Import(name, 7, "ngramdb.engine.storage.store", in_string=True),
-        Import(name, 9, "ngramdb.cli.commands.load"),
+        Import(name, 9, "ngramdb.cli.commands.building"),
     ]
     assert walk.relative == [10]

@@ -1,1 +1,1 @@
-"""The commands of the command line, one module each, and what they share."""
+"""The commands of the command line, by subject; a module is imported when one of its commands is run."""

@@ -10,10 +10,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
-from ngramdb.cli.common import OK, add_common_flags, command_parser
-from ngramdb.cli.main import COMMANDS, PROGRAM
+from ngramdb.cli import main
+from ngramdb.cli.common import Command
 
 DESCRIPTION = """\
 Print the script by which a shell completes commands, flags and files. To have it from the next session on:
@@ -28,29 +27,22 @@ _FOLDERS = frozenset({"DB"})
 _FILES = frozenset({"PATH", "FILE", "T", "OUT"})
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's flags."""
-    parser = command_parser("completion", DESCRIPTION)
+def _flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SHELLS), help="bash, zsh or fish")
-    add_common_flags(parser)
-    return parser
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command; the exit code comes back."""
+def _run(options: argparse.Namespace) -> None:
     sys.stdout.write(SHELLS[options.shell](commands()))
-    return OK
 
 
-def commands() -> list[Command]:
+def commands() -> list[Described]:
     """Every command with its arguments; the first, without a name, is `ngramdb` itself."""
-    modules = {"": PROGRAM, **COMMANDS}
-    return [_command(name, import_module(module).make_parser()) for name, module in modules.items()]
+    return [_described(name, main.command(name).parser(name)) for name in ("", *main.COMMANDS)]
 
 
-def _command(name: str, parser: argparse.ArgumentParser) -> Command:
+def _described(name: str, parser: argparse.ArgumentParser) -> Described:
     first_line = " ".join((parser.description or "").strip().splitlines()[:1])
-    return Command(name, first_line.partition(". ")[0].rstrip("."), tuple(map(_argument, parser._actions)))
+    return Described(name, first_line.partition(". ")[0].rstrip("."), tuple(map(_argument, parser._actions)))
 
 
 def _argument(action: argparse.Action) -> Argument:
@@ -84,7 +76,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Command:
+class Described:
     """A command of `ngramdb`, or with no name `ngramdb` itself."""
 
     name: str
@@ -138,7 +130,7 @@ complete -o default -o bashdefault -F _ngramdb ngramdb
 """
 
 
-def bash(commands: Sequence[Command]) -> str:
+def bash(commands: Sequence[Described]) -> str:
     """Return the script for bash; without a matching word, bash completes files."""
     names = [command.name for command in commands if command.name]
     values, flags, positionals = [], [], []
@@ -189,7 +181,7 @@ if [[ $funcstack[1] == _ngramdb ]]; then _ngramdb "$@"; else compdef _ngramdb ng
 """
 
 
-def zsh(commands: Sequence[Command]) -> str:
+def zsh(commands: Sequence[Described]) -> str:
     """Return the script for zsh, for a file `_ngramdb` in a folder of $fpath or to be sourced."""
     names, cases, main = [], [], ""
     for command in commands:
@@ -223,12 +215,12 @@ def _zsh_spec(argument: Argument) -> str:
 # ---- fish -------------------------------------------------------------------------------------------------
 
 
-def fish(commands: Sequence[Command]) -> str:
+def fish(commands: Sequence[Described]) -> str:
     """Return the script for fish."""
     return "\n".join(_fish_lines(commands)) + "\n"
 
 
-def _fish_lines(commands: Sequence[Command]) -> Iterator[str]:
+def _fish_lines(commands: Sequence[Described]) -> Iterator[str]:
     yield "# fish completion for ngramdb; made by `ngramdb completion fish`"
     names = " ".join(command.name for command in commands if command.name)
     for command in commands:
@@ -254,4 +246,6 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "’") + "'"
 
 
-SHELLS: dict[str, Callable[[Sequence[Command]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SHELLS: dict[str, Callable[[Sequence[Described]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+COMMANDS = {"completion": Command(DESCRIPTION, _flags, _run)}

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from ngramdb.api import Connection, LoadReport, Result, connect
-from ngramdb.cli.commands.sharing import describe
-from ngramdb.cli.common import OK, add_common_flags, command_parser
+from ngramdb.cli.common import Command, describe
 from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.modes import render
 from ngramdb.cli.terminal.progress import LoadWatch
-from ngramdb.cli.terminal.render import render
 from ngramdb.cli.terminal.screen import Screen, detect
 from ngramdb.errors import InvalidArgument, NotADatabase
 
@@ -42,18 +41,13 @@ is; anything else in its place is left alone, with an error.
 """
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's flags."""
-    parser = command_parser("demo", DESCRIPTION)
+def _flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", metavar="PATH", nargs="?", default=DEFAULT_PATH, help="where the database goes"
     )
-    add_common_flags(parser)
-    return parser
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command; the exit code comes back."""
+def _run(options: argparse.Namespace) -> None:
     screen = detect(sys.stdout)
     if screen.width is None:
         # in a file, too, a document's text is cut: the tour is for reading
@@ -69,7 +63,6 @@ def run(options: argparse.Namespace) -> int:
             _show(connection, step, number, screen)
     screen.write(f"\nThe database stays in {options.path}. Ask it questions of your own:\n\n")
     screen.draw("  " + screen.styled(f"ngramdb {shlex.quote(options.path)}", "1") + "\n")
-    return OK
 
 
 def _open(path: str) -> Connection:
@@ -223,3 +216,5 @@ STEPS: tuple[Step, ...] = (
     ),
     Step("What is on the disk?", "SHOW SEGMENTS"),
 )
+
+COMMANDS = {"demo": Command(DESCRIPTION, _flags, _run)}

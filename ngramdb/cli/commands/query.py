@@ -1,16 +1,16 @@
-"""`ngramdb [DB] …`: the flags of the command that runs statements or opens the REPL."""
+"""`ngramdb [DB] …`: run statements, or open the prompt."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
+import sys
 
 from ngramdb import __version__
-from ngramdb.cli.common import add_common_flags, command_parser, seconds, utf8
-from ngramdb.cli.terminal.render import MODES
+from ngramdb.cli.common import OK, Command, UsageError, add_format, seconds, utf8
+from ngramdb.cli.terminal.screen import is_terminal
 
-DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
-EPILOG = """\
+_ABOUT = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
+_COMMANDS = """\
 commands, each with --help of its own:
   ngramdb load DB CORPUS PATH...   add documents to a corpus
   ngramdb build OUT --shard I/N PATH...
@@ -42,17 +42,52 @@ parts that are missing, 124 a statement took longer than --timeout, 130 interrup
 """
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command; the exit code comes back."""
-    options.inputs = [*(options.inputs or []), *(("text", text) for text in options.statements)]
+def _run(options: argparse.Namespace) -> int:
+    """Run what the command line gives, in its order, else standard input."""
     # --help and --version need none of the modules that run statements, and must be fast
-    code: int = import_module("ngramdb.cli.shell.statements").run(options)
-    return code
+    from ngramdb.cli.shell.script import check_units, opened, run_file, run_script
+    from ngramdb.cli.shell.session import Shell
+    from ngramdb.cli.shell.statement_text import Parameters
+
+    if options.read_only and options.database is None:
+        raise UsageError("--read-only needs a database")
+    parameters = Parameters(options.parameters)
+    shell = Shell(
+        options.database,
+        read_only=options.read_only,
+        mode=options.format,
+        timer=options.timer,
+        progress=not options.no_progress,
+        timeout=options.timeout,
+        parameters=parameters,
+    )
+    given = [*(options.inputs or []), *(("text", text) for text in options.statements)]
+    try:
+        if not given and is_terminal(sys.stdin) and is_terminal(sys.stdout):
+            # prompt_toolkit is loaded for a person at a terminal only
+            from ngramdb.cli.prompt.session import Repl
+
+            return Repl(shell, debug=options.debug, configured=not options.no_config).run()
+        inputs = given or [("file", "-")]
+        scripts = [opened(kind, text, in_full=bool(options.parameters)) for kind, text in inputs]
+        every = [(script, unit) for script, units in scripts if script for unit in units or ()]
+        left = check_units(every, parameters)
+        if left is not None:
+            left.check_all_used()
+        for (_, text), (script, units) in zip(inputs, scripts, strict=True):
+            if script is None:
+                run_file(shell, text)
+            else:
+                run_script(shell, script, units)
+            if shell.finished:
+                return OK
+        parameters.check_all_used()
+        return OK
+    finally:
+        shell.close()
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's flags."""
-    parser = command_parser("", DESCRIPTION, EPILOG)
+def _flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "database",
         metavar="DB",
@@ -83,9 +118,7 @@ def make_parser() -> argparse.ArgumentParser:
         type=lambda text: ("file", text),
         help="run the statements of a file, one by one until the first error; - is standard input",
     )
-    parser.add_argument(
-        "--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere"
-    )
+    add_format(parser, "how results look")
     parser.add_argument(
         "--param",
         dest="parameters",
@@ -109,5 +142,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--no-config", action="store_true", help="at a prompt, do not run the configuration file first"
     )
     parser.add_argument("--version", action="version", version=f"ngramdb {__version__}")
-    add_common_flags(parser)
-    return parser
+
+
+COMMANDS = {
+    "": Command(_ABOUT, _flags, _run, _COMMANDS),
+}

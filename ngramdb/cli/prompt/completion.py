@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ngramdb.cli.prompt.catalog import Catalog
-from ngramdb.cli.prompt.options import OPTIONS
-from ngramdb.cli.prompt.tokens import next_words
+from ngramdb.cli.prompt.catalog import Catalog, next_words
 from ngramdb.cli.shell.dot import COMMANDS
 from ngramdb.cli.terminal import human
+from ngramdb.formats import ID_TYPES, READ
 from ngramdb.language.expected_next import Expected, expected
-from ngramdb.registries import NAMED_TOKENIZERS
+from ngramdb.registries import ATTACHED, DTYPE_BYTES, NAMED_TOKENIZERS, ON_CONFLICT
 
 # Fields of every document besides its metadata, for conditions and ORDER BY.
 OWN_FIELDS = ("doc_id", "length")
@@ -298,4 +297,36 @@ _MAKERS: dict[str, _Maker] = {
     "path": _paths,
     "tokenizer": _tokenizers,
     "version": _versions,
+}
+
+
+# ---- The options that statements take in parentheses, with the words that some of them may be.
+
+
+# By the first keyword of the statement.
+OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "COPY": {
+        "format": READ,
+        "text": (),
+        "ids": (),
+        "metadata": (),
+        "limit": (),
+        "separator": (),
+        "dtype": ID_TYPES,
+        "quotes": (),
+        "max_document_bytes": (),
+        "commit_every": (),
+        "resume": (),
+        "key": (),
+        "on_conflict": ON_CONFLICT,
+    },
+    "ATTACH": {
+        "type": ATTACHED,
+        "tokenizer": (),
+        "dtype": tuple(DTYPE_BYTES),
+        "version": (),
+        "index": (),
+        "separator": (),
+    },
+    "CREATE": {"segment_tokens": (), "sentence_separator": (), "sentences": ()},
 }

@@ -6,6 +6,7 @@ an interrupt means, and when the session ends.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,10 +20,10 @@ from typing import TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
-from prompt_toolkit.document import Document
+from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.output import ColorDepth, Output, create_output
@@ -30,14 +31,17 @@ from prompt_toolkit.output import ColorDepth, Output, create_output
 from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli.common import OK, draw_error, interrupted, message_of
-from ngramdb.cli.prompt import keys as editor
-from ngramdb.cli.prompt import pager
-from ngramdb.cli.prompt.catalog import Catalog, ConnectionCatalog
-from ngramdb.cli.prompt.completion import complete
-from ngramdb.cli.prompt.keys import BARE_WORDS, QuietHistory, bindings, history_path
-from ngramdb.cli.prompt.options import config_path
-from ngramdb.cli.prompt.tokens import STYLE, StatementLexer, show_what_steers
-from ngramdb.cli.shell.running import run_file, run_text
+from ngramdb.cli.prompt.catalog import ConnectionCatalog
+from ngramdb.cli.prompt.editing import (
+    BARE_WORDS,
+    STYLE,
+    StatementCompleter,
+    StatementLexer,
+    bindings,
+    show_what_steers,
+)
+from ngramdb.cli.prompt.programs import edited, paged, run_editor
+from ngramdb.cli.shell.script import run_file, run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.human import NARROWEST
@@ -97,7 +101,9 @@ class Repl:
 
     def run(self) -> int:
         """Prompt, run and print until `.quit` or Ctrl-D; the exit code comes back."""
-        self._greet(f"ngramdb {__version__}, {self.shell.title()}")
+        path = self.shell.path
+        place = "in memory, nothing is kept" if path is None else str(Path(path))
+        self._greet(f"ngramdb {__version__}, {place}")
         self._greet(holdings(self.shell.connection))
         self._greet("Statements end with ; (Tab completes, .help for examples, Ctrl-D to leave)")
         if self._configured:
@@ -204,14 +210,14 @@ class Repl:
 
     def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
         """Return a stream for one answer, in a pager if it is longer than the screen."""
-        return pager.paged(stream, self.pager)
+        return paged(stream, self.pager)
 
     def edit(self, path: str | None) -> None:
         """Let the user edit the last statement, or a file; the result is put into the next prompt."""
         if path is None:
-            text = editor.edited(self._last)
+            text = edited(self._last)
         else:
-            editor.run(Path(path))
+            run_editor(Path(path))
             text = Path(path).read_text(encoding="utf-8")
         self._typed_next = text.rstrip("\n")
 
@@ -267,32 +273,49 @@ def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndText
     return [("class:continuation", mark.rjust(width))]
 
 
-# ---- Completion for prompt_toolkit: its completer over `complete`.
+# ---- What was typed before, kept in a file that only its owner can read and that may fail without any harm.
 
 
-class StatementCompleter(Completer):
-    """Completion of statements. At an empty prompt only on Tab."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Candidates as prompt_toolkit takes them. Runs in a thread beside the keys: it may take a while."""
-        text, cursor = document.text, document.cursor_position
-        if not complete_event.completion_requested and not _wanted_while_typing(document):
-            return
-        for candidate in complete(text, cursor, self._catalog):
-            if candidate.text == text[candidate.start : cursor]:
-                continue
-            yield Completion(
-                candidate.text,
-                start_position=candidate.start - cursor,
-                display=candidate.shown or candidate.text,
-                display_meta=candidate.about,
-                style=f"class:ngramdb.menu.{candidate.kind}",
-            )
+def history_path() -> Path:
+    """Return the history file: `ngramdb/history` in XDG_STATE_HOME or else ~/.local/state."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # by the XDG rules a path which is not absolute is to be ignored
+    folder = Path(state) if os.path.isabs(state) else Path(os.path.expanduser("~")) / ".local" / "state"
+    return folder / "ngramdb" / "history"
 
 
-def _wanted_while_typing(document: Document) -> bool:
-    """Return False if nothing has been typed, and between two lines of a statement."""
-    return bool(document.current_line_before_cursor.strip())
+class QuietHistory(FileHistory):
+    """A history file, created with mode 0600; in memory only if the file cannot be read or written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._prepare()
+        super().__init__(str(path))
+
+    def _prepare(self) -> None:
+        with suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Statements of earlier sessions, the newest first; none when the file cannot be read."""
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        """Save a statement for the next session, if possible."""
+        with suppress(OSError):
+            super().store_string(string)
+
+
+# ---- The configuration file: statements and dot commands that a session at a prompt begins with.
+
+
+def config_path() -> Path:
+    """Return the file: `ngramdb/config.ngql` in XDG_CONFIG_HOME or else ~/.config."""
+    folder = os.environ.get("XDG_CONFIG_HOME", "")
+    # by the XDG rules a path which is not absolute is to be ignored
+    base = Path(folder) if os.path.isabs(folder) else Path(os.path.expanduser("~")) / ".config"
+    return base / "ngramdb" / "config.ngql"

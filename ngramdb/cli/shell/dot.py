@@ -1,20 +1,26 @@
 """Dot commands: what a session can do that is not a question to the database.
 
-Each is listed in `COMMANDS` with its line of `.help`; the implementations are in `dot_actions`.
+Each is a function of a session and the command's arguments, which `_command` enters into `COMMANDS` with its
+line of `.help`.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
+import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ngramdb.cli.shell import dot_actions as actions
+from ngramdb.cli.common import positive
 from ngramdb.cli.shell.examples import TOPICS, about, examples, examples_of, heads
-from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.shell.session import AtPrompt, LateFile, Shell
 from ngramdb.cli.terminal.human import two_columns
-from ngramdb.cli.terminal.render import MODES
+from ngramdb.cli.terminal.modes import MODES, default_mode
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 
@@ -24,8 +30,16 @@ if TYPE_CHECKING:
 else:
     difflib, shlex = lazy_module("difflib"), lazy_module("shlex")
 
+
 # Default width of paragraphs.
 WIDEST = 110
+_Run = Callable[[Shell, list[str]], str | None]
+
+# Between two answers of `.watch`, in seconds, by default.
+WATCH_S = 2.0
+_WATCH = re.compile(
+    r"(?:(?P<seconds>\d+(?:\.\d+)?)\s+(?:(?P<times>\d+)\s+)?)?(?P<statement>[^\d\s].*)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +54,28 @@ class Command:
     name: str
     arguments: str
     purpose: str
-    run: Callable[[Shell, list[str]], str | None]
-    n_arguments: tuple[int, int]
+    run: _Run
     choices: tuple[str, ...] = ()
     takes_file: bool = False
     raw: bool = False
+
+    def check(self, n_arguments: int) -> None:
+        """Raise InvalidArgument for too many arguments, or for one missing."""
+        fewest = 1 if self.arguments and not self.arguments.endswith("]") else 0
+        if not fewest <= n_arguments <= bool(self.arguments):
+            raise InvalidArgument(f"usage: .{self.name} {self.arguments}".rstrip())
+
+
+COMMANDS: dict[str, Command] = {}
+_SWITCH = ("on", "off")
+
+
+def _command(name: str, arguments: str, purpose: str, **rest: Any) -> Callable[[_Run], _Run]:
+    def enter(run: _Run) -> _Run:
+        COMMANDS[name] = Command(name, arguments, purpose, run, **rest)
+        return run
+
+    return enter
 
 
 def run(shell: Shell, line: str) -> str | None:
@@ -65,9 +96,7 @@ def parsed(line: str) -> tuple[Command, list[str]]:
     name, _, rest = line.strip().removeprefix(".").partition(" ")
     command = find(name.rstrip(";"))
     arguments = _words(command, rest.strip())
-    fewest, most = command.n_arguments
-    if not fewest <= len(arguments) <= most:
-        raise InvalidArgument(f"usage: .{command.name} {command.arguments}".rstrip())
+    command.check(len(arguments))
     return command, arguments
 
 
@@ -93,6 +122,10 @@ def _words(command: Command, rest: str) -> list[str]:
         raise InvalidArgument(f".{command.name}: {str(error).lower()}") from error
 
 
+# ---- The commands, in the order of `.help`.
+
+
+@_command("help", "[WORD]", "this list, or help on WORD")
 def _help(shell: Shell, arguments: list[str]) -> None:
     width = shell.screen().width
     if arguments:
@@ -133,51 +166,141 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
         yield f"  {command.purpose}"
 
 
-_SWITCH = ("on", "off")
+@_command("mode", "[MODE]", "how results look; lists the modes", choices=(*MODES, "auto"))
+def _mode(shell: Shell, arguments: list[str]) -> None:
+    if arguments:
+        shell.set_mode(None if arguments[0] == "auto" else arguments[0])
+        return
+    current = shell.mode or default_mode(shell.screen())
+    names = [f"{mode} (current)" if mode == current else mode for mode in MODES]
+    shell.screen().write(", ".join(names) + "; auto chooses by where results go\n")
 
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        Command("help", "[WORD]", "this list, or help on WORD", _help, (0, 1)),
-        Command(
-            "mode", "[MODE]", "how results look; lists the modes", actions.mode, (0, 1), (*MODES, "auto")
-        ),
-        Command("rows", "[N|auto]", "how many rows a table shows at most", actions.rows, (0, 1), ("auto",)),
-        Command("timer", "[on|off]", "show how long each statement took", actions.timer, (0, 1), _SWITCH),
-        Command("tables", "", "the corpora of the database", actions.tables, (0, 0)),
-        Command("read", "FILE", "run the statements of a file", actions.read, (1, 1), takes_file=True),
-        Command(
-            "output",
-            "[FILE|stdout]",
-            "send results to a file, or back to standard output",
-            actions.output,
-            (0, 1),
-            ("stdout",),
-            takes_file=True,
-        ),
-        Command(
-            "once",
-            "FILE or |CMD",
-            "send the next result to a file or into a command",
-            actions.once,
-            (1, 1),
-            takes_file=True,
-            raw=True,
-        ),
-        Command(
-            "watch", "[SECONDS [TIMES]] STATEMENT", "ask again and again", actions.watch, (1, 1), raw=True
-        ),
-        Command("edit", "[FILE]", "the last statement, or a file, in $EDITOR", actions.edit, (0, 1)),
-        Command("pager", "[on|off]", "show long answers in $PAGER", actions.pager, (0, 1), _SWITCH),
-        Command("keys", "[vi|emacs]", "the keys for editing", actions.keys, (0, 1), ("vi", "emacs")),
-        Command(
-            "open",
-            "[PATH]",
-            "open another database (in memory without a path)",
-            actions.open_,
-            (0, 1),
-            takes_file=True,
-        ),
-        Command("quit", "", "leave; so does Ctrl-D", actions.quit_, (0, 0)),
-    )
-}
+
+@_command("rows", "[N|auto]", "how many rows a table shows at most", choices=("auto",))
+def _rows(shell: Shell, arguments: list[str]) -> None:
+    if not arguments:
+        chosen = "" if shell.n_rows is None else " (.rows auto: what fits the screen)"
+        shell.screen().write(f"tables show at most {shell.shown_rows():,} rows{chosen}\n")
+    elif arguments[0].lower() == "auto":
+        shell.n_rows = None
+    else:
+        try:
+            shell.n_rows = positive(arguments[0])
+        except ArgumentTypeError as error:
+            raise InvalidArgument(f"usage: .rows N|auto; {error}") from error
+
+
+@_command("timer", "[on|off]", "show how long each statement took", choices=_SWITCH)
+def _timer(shell: Shell, arguments: list[str]) -> None:
+    if arguments:
+        shell.timer = _chosen("timer", arguments[0], _SWITCH) == "on"
+    else:
+        shell.screen().write(f"timer is {'on' if shell.timer else 'off'}\n")
+
+
+@_command("tables", "", "the corpora of the database")
+def _tables(shell: Shell, arguments: list[str]) -> None:
+    shell.statement("SHOW CORPORA")
+
+
+@_command("read", "FILE", "run the statements of a file", takes_file=True)
+def _read(shell: Shell, arguments: list[str]) -> str:
+    return arguments[0]
+
+
+@_command(
+    "output",
+    "[FILE|stdout]",
+    "send results to a file, or back to standard output",
+    choices=("stdout",),
+    takes_file=True,
+)
+def _output(shell: Shell, arguments: list[str]) -> None:
+    shell.send_to(None if not arguments or arguments[0] == "stdout" else arguments[0])
+
+
+@_command(
+    "once", "FILE or |CMD", "send the next result to a file or into a command", takes_file=True, raw=True
+)
+def _once(shell: Shell, arguments: list[str]) -> None:
+    name = arguments[0].removesuffix(";").strip()
+    shell.once = LateFile(name if name.startswith("|") else name.strip("'\""))
+
+
+@_command("watch", "[SECONDS [TIMES]] STATEMENT", "ask again and again", raw=True)
+def _watch(shell: Shell, arguments: list[str]) -> None:
+    """Ask again and again; Ctrl-C, the way to end it at a prompt, is not an error there."""
+    match = _WATCH.fullmatch(arguments[0])
+    if match is None:
+        raise InvalidArgument("usage: .watch [SECONDS [TIMES]] STATEMENT")
+    seconds = float(match["seconds"] or WATCH_S)
+    if match["times"] is not None and int(match["times"]) < 1:
+        raise InvalidArgument("TIMES must be at least 1: the number of runs of .watch")
+    try:
+        with _without_pager(shell.prompt):
+            for i in itertools.count() if match["times"] is None else range(int(match["times"])):
+                if i:
+                    time.sleep(seconds)
+                if shell.screen().is_terminal:
+                    shell.note(time.strftime("%H:%M:%S"))
+                shell.statement(match["statement"])
+    except KeyboardInterrupt:
+        if shell.prompt is None:
+            raise
+
+
+@contextmanager
+def _without_pager(prompt: AtPrompt | None) -> Iterator[None]:
+    before = prompt is not None and prompt.pager
+    if prompt is not None:
+        prompt.pager = False
+    try:
+        yield
+    finally:
+        if prompt is not None:
+            prompt.pager = before
+
+
+@_command("edit", "[FILE]", "the last statement, or a file, in $EDITOR")
+def _edit(shell: Shell, arguments: list[str]) -> None:
+    _prompt(shell, "edit").edit(arguments[0] if arguments else None)
+
+
+@_command("pager", "[on|off]", "show long answers in $PAGER", choices=_SWITCH)
+def _pager(shell: Shell, arguments: list[str]) -> None:
+    prompt = _prompt(shell, "pager")
+    if arguments:
+        prompt.pager = _chosen("pager", arguments[0], _SWITCH) == "on"
+    else:
+        shell.screen().write(f"pager is {'on' if prompt.pager else 'off'}\n")
+
+
+@_command("keys", "[vi|emacs]", "the keys for editing", choices=("vi", "emacs"))
+def _keys(shell: Shell, arguments: list[str]) -> None:
+    prompt = _prompt(shell, "keys")
+    if arguments:
+        prompt.keys = _chosen("keys", arguments[0], ("vi", "emacs"))
+    else:
+        shell.screen().write(f"keys are those of {prompt.keys}\n")
+
+
+@_command("open", "[PATH]", "open another database (in memory without a path)", takes_file=True)
+def _open(shell: Shell, arguments: list[str]) -> None:
+    shell.reopen(arguments[0] if arguments else None)
+
+
+@_command("quit", "", "leave; so does Ctrl-D")
+def _quit(shell: Shell, arguments: list[str]) -> None:
+    shell.finished = True
+
+
+def _prompt(shell: Shell, name: str) -> AtPrompt:
+    if shell.prompt is None:
+        raise InvalidArgument(f".{name} works at a prompt only")
+    return shell.prompt
+
+
+def _chosen(name: str, word: str, choices: tuple[str, str]) -> str:
+    if word.lower() not in choices:
+        raise InvalidArgument(f"usage: .{name} {'|'.join(choices)}")
+    return word.lower()

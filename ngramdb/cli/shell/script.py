@@ -7,13 +7,20 @@ is still being written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ngramdb.cli.common import StatementFailed, message_of
+from ngramdb.cli.common import StatementFailed, UsageError, message_of
+from ngramdb.cli.shell import dot
+from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.shell.statement_text import Parameters
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
 from ngramdb.language.scanner import is_complete, split
+from ngramdb.questions.parsing import check_values, parsed
+from ngramdb.regular_files import open_named
 
 
 @dataclass(frozen=True)
@@ -107,3 +114,112 @@ def lines_of(text: str) -> list[str]:
 def _statements(text: str, start: int) -> Iterator[Unit]:
     for piece in split(text):
         yield Unit(piece.text, start + piece.start, False)
+
+
+# ---- Running scripts in a session: statements and dot commands, one after the other.
+
+
+# Maximum depth of scripts that read scripts; a script that reads itself ends here.
+DEEPEST_READ = 16
+
+
+def opened(kind: str, text: str, in_full: bool) -> tuple[Script | None, list[Unit] | None]:
+    """Return the script of an input and, if nothing may run before all of it is parsed, its units.
+
+    That applies to typed input, and with `in_full` to files and standard input, which otherwise run while
+    they are read. None for such a file.
+    """
+    if kind == "text":
+        return _parsed(Script(lines_of(text)))
+    if text == "-":
+        script = Script(sys.stdin, name="standard input")
+        return _parsed(script) if in_full else (script, None)
+    if os.path.isdir(text):
+        raise UsageError(f"{text} is a folder; -f takes a file of statements")
+    if not in_full:
+        return None, None
+    with open(text, encoding="utf-8") as lines:
+        return _parsed(Script(lines, name=text))
+
+
+def _parsed(script: Script) -> tuple[Script, list[Unit]]:
+    units = list(script)
+    parse_all(script, units)
+    return script, units
+
+
+def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None, depth: int = 0) -> None:
+    """Run every statement and dot command of the script until the first error or `.quit`.
+
+    `units` are those of the script if it has been read already; `depth` is the number of scripts around it.
+
+    Raises the error of the statement, its place turned into the script's; for a script with a name it is
+    a StatementFailed that begins with name and line.
+    """
+    for unit in script if units is None else units:
+        with script.placing(unit):
+            if not unit.is_command:
+                shell.statement(unit.text)
+            elif (path := dot.run(shell, unit.text)) is not None:
+                run_file(shell, path, depth)
+        if shell.finished:
+            return
+
+
+def run_text(shell: Shell, text: str) -> None:
+    """Run typed statements: all of them, or none if one is invalid."""
+    script = Script(lines_of(text))
+    units = list(script)
+    if len(units) > 1:
+        parse_all(script, units)
+        check_units([(script, unit) for unit in units], shell.parameters)
+    run_script(shell, script, units)
+
+
+def run_file(shell: Shell, path: str, depth: int = 0) -> None:
+    """Run the statements of a UTF-8 file."""
+    if depth >= DEEPEST_READ:
+        raise InvalidArgument(
+            f"{path}: more than {DEEPEST_READ} scripts within scripts; does it read itself?"
+        )
+    with open(open_named(path), encoding="utf-8") as lines:
+        run_script(shell, Script(lines, name=path), depth=depth + 1)
+
+
+# ---- What is noticed before the first statement runs: invalid statements, surplus values.
+
+
+# Commands that run statements from outside the script, or repeatedly.
+RUN_OTHERS = ("read", "watch")
+
+Units = Sequence[tuple[Script, Unit]]
+
+
+def parse_all(script: Script, units: Iterable[Unit]) -> None:
+    """Raise the first error that parsing the units gives, up to a `.quit`; nothing is run."""
+    for unit in units:
+        with script.placing(unit):
+            if not unit.is_command:
+                parsed(unit.text)
+            elif dot.parsed(unit.text)[0].name == "quit":
+                return
+
+
+def check_units(units: Units, parameters: Parameters) -> Parameters | None:
+    """Raise at the first placeholder without a value; nothing is run.
+
+    The units have been parsed before. Returns the parameters as they are after them; None if that is
+    not known, since some of them run other scripts.
+    """
+    left = parameters.copy()
+    for script, unit in units:
+        if unit.is_command:
+            name = dot.parsed(unit.text)[0].name
+            if name in RUN_OTHERS:
+                return None
+            if name == "quit":
+                break
+            continue
+        with script.placing(unit):
+            check_values(unit.text, left.for_statement(unit.text))
+    return left

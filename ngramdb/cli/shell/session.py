@@ -5,28 +5,33 @@ Scripts are run by `running`; nothing here reads keys or knows prompts.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
 from ngramdb.api.connecting import connect_later
-from ngramdb.cli.shell.destination import Announced, LateFile, destination
-from ngramdb.cli.shell.marks import marks_of
-from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
-from ngramdb.cli.shell.progress_wait import Waiting
+from ngramdb.cli.shell.statement_text import Parameters, ParameterValues, advise, marks_of
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.progress import LoadWatch
-from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, mode_of, render, write_pieces
+from ngramdb.cli.terminal.modes import MODES, draws_table, mode_of, render, write_pieces
+from ngramdb.cli.terminal.progress import LoadWatch, Waiting
 from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, bare, detect
-from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, QueryCancelled
+from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, PlanError, QueryCancelled
 from ngramdb.executor.results import display
+from ngramdb.formats import database_around
+from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import subprocess
+
     from ngramdb.api import LoadProgress, Result
+else:
+    subprocess = lazy_module("subprocess")
+
 
 # The frame, the header, the footer, and the prompt above and below.
 LINES_AROUND_A_TABLE = 8
@@ -95,8 +100,9 @@ class Shell:
         with Waiting(self.progress) as waiting, self._answers(waiting) as screen:
             with self._answer(text, parameters, waiting) as result:
                 if screen.is_terminal and {"text", "doc_id"} <= set(result.columns):
-                    screen = replace(screen, marks=marks_of(text, parameters))
-                if result.pieces is not None and self._draws_tables(screen):
+                    marks = marks_of(text, parameters)
+                    screen = replace(screen, marks=None if marks is None else marks.find)
+                if result.pieces is not None and draws_table(screen, self.mode):
                     write_pieces(result, self._unpaged(waiting))
                 else:
                     render(result, screen, self.mode)
@@ -128,7 +134,7 @@ class Shell:
 
     def _comment(self, result: Result, screen: Screen) -> None:
         """Write what accompanies the rows: totals, notes, a change's summary, why documents failed."""
-        if not self._draws_tables(screen):  # a table has it below
+        if not draws_table(screen, self.mode):  # a table has it below
             known = display.beside(result.summary, result.columns, result.n_rows)
             if known is not None:
                 self.note(f"summary: {known}")
@@ -155,9 +161,6 @@ class Shell:
         """Return the screen for output that appears while it is computed, which a pager would hold back."""
         return detect(cast("TextIO", Announced(self._stream(), waiting.stop)))
 
-    def _draws_tables(self, screen: Screen) -> bool:
-        return draws_table(screen, self.mode)
-
     def write(self, text: str) -> None:
         """Write a text of the program's own to the results' destination, through the pager if it is long."""
         with self._paged(self._stream()) as taken:
@@ -172,25 +175,22 @@ class Shell:
         if file is not None:
             file.begin()
 
-    def _output_name(self) -> str:
-        return "" if self.output_file is None else self.output_file.name
-
     def _paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
-        return _as_it_is(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
+        return nullcontext(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
 
     @contextmanager
     def _answers(self, waiting: Waiting) -> Iterator[Screen]:
         """Return the screen for one answer: once a file or a command, else the pager, if there is one."""
         once = self.once
         stream = self._stream()
-        name = self._output_name() if once is None else once.name
+        file = self.output_file if once is None else once
         with self._paged(stream) if once is None else destination(once) as taken:
             announced = cast("TextIO", Announced(taken, waiting.stop))
             try:
                 yield replace(
                     detect(announced),
                     n_rows=self.shown_rows(),
-                    mode=None if name.startswith("|") else mode_of(name),
+                    mode=None if file is None else file.mode,
                 )
             finally:
                 if once is not None and once.has_begun:
@@ -200,7 +200,9 @@ class Shell:
 
     def screen(self) -> Screen:
         """Return the results' screen; determined anew per result, since terminals change their size."""
-        return replace(detect(self._stream()), mode=mode_of(self._output_name()))
+        return replace(
+            detect(self._stream()), mode=None if self.output_file is None else mode_of(self.output_file.name)
+        )
 
     def shown_rows(self) -> int:
         """Return the rows that a table shows: those requested, or at a prompt as many as fit the screen."""
@@ -212,10 +214,6 @@ class Shell:
             return SHOWN_ROWS
         n_lines = shutil.get_terminal_size().lines - LINES_AROUND_A_TABLE
         return max(FEWEST_ROWS, min(SHOWN_ROWS, n_lines))
-
-    def effective_mode(self) -> str:
-        """Return the mode of the next result."""
-        return self.mode or default_mode(self.screen())
 
     def set_mode(self, mode: str | None) -> None:
         """Choose an output mode; None goes back to the one that suits the output."""
@@ -259,12 +257,6 @@ class Shell:
         except NgramdbError:
             return None
 
-    def title(self) -> str:
-        """Return the database's name for a banner."""
-        from pathlib import Path
-
-        return "in memory, nothing is kept" if self.path is None else str(Path(self.path))
-
     def close(self) -> None:
         """Close the output file and the database."""
         with suppress(OSError):
@@ -272,10 +264,112 @@ class Shell:
         self.connection.close()
 
 
-@contextmanager
-def _as_it_is(stream: TextIO) -> Iterator[TextIO]:
-    yield stream
-
-
 def _note_on_standard_error(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+# ---- Destinations of results: standard output, a file, another program, opened at the first output.
+
+
+class LateFile:
+    """A file whose content is replaced, or a command behind a `|` that is started, when something is written.
+
+    Without output, as after a failed statement, nothing is overwritten.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._command = name[1:].strip() if name.startswith("|") else None
+        if self._command == "":
+            raise InvalidArgument("the command after | is missing; write for example .once | wc -l")
+        if self._command is None:
+            _check_can_be_written(name)
+        self._process: subprocess.Popen[str] | None = None
+        self._stream: TextIO | None = None
+        #: True once it was opened, or could not be.
+        self.has_begun = False
+
+    @property
+    def mode(self) -> str | None:
+        """The output mode of the file's ending; None for a command."""
+        return mode_of(self.name) if self._command is None else None
+
+    def begin(self) -> TextIO:
+        """Open it, also for an answer of no characters. Raises OSError for a file that cannot be written."""
+        if self._stream is None:
+            self.has_begun = True
+            if self._command is None:
+                self._stream = open(self.name, "w", encoding=self.encoding, newline="\n")  # noqa: SIM115
+            else:
+                sys.stdout.flush()
+                pipe = subprocess.PIPE
+                self._process = subprocess.Popen(
+                    self._command, shell=True, stdin=pipe, encoding=self.encoding
+                )
+                self._stream = cast("TextIO", self._process.stdin)
+        return self._stream
+
+    def write(self, text: str) -> int:
+        return self.begin().write(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Close the file, or wait for the command. Raises ExecutionError for one that failed."""
+        if self._stream is not None:
+            with suppress(BrokenPipeError):
+                self._stream.close()
+        if self._process is not None and self._process.wait():
+            raise ExecutionError(f"{self._command} ended with status {self._process.returncode}")
+
+
+def _check_can_be_written(name: str) -> None:
+    """Check the destination before a statement runs whose answer matters. Changes nothing."""
+    path = os.path.abspath(name)
+    folder = os.path.dirname(path)
+    if (database := database_around(path)) is not None:
+        raise InvalidArgument(f"{name}: this is within the database {database}; name a place outside")
+    if not os.path.isdir(folder):
+        raise InvalidArgument(f"{name}: folder {folder} does not exist")
+    if os.path.isdir(name):
+        raise InvalidArgument(f"{name}: this is a folder")
+    if not os.access(name if os.path.exists(name) else folder, os.W_OK):
+        raise InvalidArgument(f"{name}: this may not be written")
+
+
+@contextmanager
+def destination(file: LateFile) -> Iterator[TextIO]:
+    """Open the file or command for one answer; closed afterwards, even if a command stops reading early."""
+    try:
+        with suppress(BrokenPipeError):
+            yield cast("TextIO", file)
+    finally:
+        file.close()
+
+
+class Announced:
+    """A text stream that does something before the first characters are written to it."""
+
+    def __init__(self, stream: TextIO, announce: Callable[[], None]) -> None:
+        self._stream = stream
+        self._announce: Callable[[], None] | None = announce
+        self.encoding = getattr(stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        announce, self._announce = self._announce, None
+        if announce is not None:
+            announce()
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()

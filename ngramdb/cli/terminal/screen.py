@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 from ngramdb.terminal_escapes import visible
 
-if TYPE_CHECKING:
-    from ngramdb.cli.shell.marks import Marks
-
+# A half-open range of characters.
+Span = tuple[int, int]
 
 # Columns when the width of a terminal is unknown (pipes inside an editor, a serial line).
 FALLBACK_COLUMNS = 80
@@ -30,7 +29,7 @@ class Screen:
 
     `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
     false under NO_COLOR, on a dumb terminal and on everything that is not a terminal. `unicode` is false when
-    the stream's encoding lacks box characters. `marks` are the places in documents' texts to highlight, or
+    the stream's encoding lacks box characters. `marks` finds the places in a document's text to highlight;
     None if nothing was searched for. `n_rows` is the largest number of rows in a table. `mode` is
     the output mode of a file's ending.
     """
@@ -40,7 +39,7 @@ class Screen:
     width: int | None
     colour: bool
     unicode: bool
-    marks: Marks | None = None
+    marks: Callable[[str], list[Span]] | None = None
     n_rows: int = SHOWN_ROWS
     mode: str | None = None
 

@@ -9,7 +9,7 @@ import pytest
 from support.builds import answers, loaded, write_files
 
 import ngramdb
-from ngramdb.cli.commands.missing import ranges
+from ngramdb.cli.commands.building import ranges
 from ngramdb.cli.main import main
 
 Captured = pytest.CaptureFixture[str]

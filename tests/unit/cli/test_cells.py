@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from ngramdb.cli.shell.marks import Marks
-from ngramdb.cli.terminal.render import render
-from ngramdb.cli.terminal.render.cells import Cell, cut, make_cell
+from ngramdb.cli.shell.statement_text import Marks
+from ngramdb.cli.terminal.cells import Cell, cut, make_cell
+from ngramdb.cli.terminal.modes import render
 from ngramdb.cli.terminal.screen import Screen
 
 
@@ -28,7 +28,7 @@ class Rows:
         return iter(self.rows)
 
 
-def screen(width: int = 80, colour: bool = False, unicode: bool = True, marks: Marks | None = None) -> Screen:
+def screen(width: int = 80, colour: bool = False, unicode: bool = True, marks: Any = None) -> Screen:
     return Screen(io.StringIO(), True, width, colour, unicode, marks)
 
 
@@ -76,12 +76,12 @@ def test_a_concordance_is_cut_to_its_middle() -> None:
 
 def test_a_text_is_cut_around_what_was_searched_for() -> None:
     text = "word " * 500 + "the needle\nhere " + "word " * 500
-    on = screen(60, marks=Marks(["needle"]), colour=True)
+    on = screen(60, marks=Marks(["needle"]).find, colour=True)
     line = drawn(Rows(("doc_id", "text"), [(1, text)]), on)[3]
     assert "the \x1b[1;31mneedle\x1b[0m⏎here word" in line
-    plain = drawn(Rows(("doc_id", "text"), [(1, text)]), screen(60, marks=Marks(["needle"])))[3]
+    plain = drawn(Rows(("doc_id", "text"), [(1, text)]), screen(60, marks=Marks(["needle"]).find))[3]
     assert "the needle⏎here" in plain and cell_len(plain) == 60
-    elsewhere = drawn(Rows(("text",), [("no match " * 50,)]), screen(40, marks=Marks(["needle"])))[3]
+    elsewhere = drawn(Rows(("text",), [("no match " * 50,)]), screen(40, marks=Marks(["needle"]).find))[3]
     assert elsewhere.startswith("│ no match no")
 
 

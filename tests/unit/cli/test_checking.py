@@ -10,7 +10,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.script import run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import NgramdbError, PlanError
 

@@ -12,9 +12,9 @@ import pytest
 import ngramdb
 from ngramdb.cli.shell import dot
 from ngramdb.cli.shell.examples import heads
-from ngramdb.cli.shell.running import DEEPEST_READ, run_text
+from ngramdb.cli.shell.script import DEEPEST_READ, run_text
 from ngramdb.cli.shell.session import Shell
-from ngramdb.cli.terminal.render import MODES
+from ngramdb.cli.terminal.modes import MODES
 from ngramdb.errors import InvalidArgument, StorageError
 from ngramdb.language import syntax
 
@@ -173,7 +173,7 @@ def test_open_goes_on_with_another_database(
         other.create_corpus("news").append(["a b"])
     run_text(shell, f'.open {tmp_path}/other.ngdb\nCOUNT "a";')
     assert capsys.readouterr().out == "count\n1\n"
-    assert shell.title() == f"{tmp_path}/other.ngdb"
+    assert shell.path == f"{tmp_path}/other.ngdb"
     run_text(shell, ".open")
     assert shell.connection.corpora() == []
 

@@ -12,7 +12,7 @@ from typing import TextIO
 import pytest
 
 from ngramdb.cli.shell import dot
-from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.script import run_text
 from ngramdb.cli.shell.session import FEWEST_ROWS, Shell
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
 

@@ -7,9 +7,9 @@ import io
 import pytest
 
 from ngramdb.api import Result
-from ngramdb.cli.terminal.render import render
-from ngramdb.cli.terminal.render.fitting import Column, fit, overhead
+from ngramdb.cli.terminal.modes import render
 from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.table import Column, fit, overhead
 
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
 LINES = [

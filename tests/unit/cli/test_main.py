@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import ngramdb
-from ngramdb.cli.commands import load
-from ngramdb.cli.commands.load import open_corpus
+from ngramdb.cli.commands import building
+from ngramdb.cli.commands.building import open_corpus
 from ngramdb.cli.main import COMMANDS, main
 from ngramdb.engine.storage.directory import RealDirectory
 
@@ -301,7 +301,7 @@ def test_load_that_fails_takes_only_an_empty_corpus_back(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Documents that another load has added meanwhile stay."""
-    reading = load.load
+    reading = building.load
 
     def overtaken(corpus: ngramdb.Corpus, *arguments: Any) -> Any:
         with ngramdb.connect(database) as other:
@@ -312,7 +312,7 @@ def test_load_that_fails_takes_only_an_empty_corpus_back(
     assert main(["load", database, "new", "bad.jsonl"]) == 1
     with ngramdb.connect(database, read_only=True) as connection:
         assert connection.corpora() == ["wiki"]
-    monkeypatch.setattr(load, "load", overtaken)
+    monkeypatch.setattr(building, "load", overtaken)
     assert main(["load", database, "new", "bad.jsonl"]) == 1
     with ngramdb.connect(database, read_only=True) as connection:
         assert connection.corpus("new").n_documents == len(LINES)
@@ -321,15 +321,15 @@ def test_load_that_fails_takes_only_an_empty_corpus_back(
 def test_load_makes_the_corpus_again_where_another_load_takes_it_back(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reading = load.load
+    reading = building.load
 
     def left_alone(corpus: ngramdb.Corpus, *arguments: Any) -> Any:
-        monkeypatch.setattr(load, "load", reading)
+        monkeypatch.setattr(building, "load", reading)
         with ngramdb.connect(database) as other:
             other.drop_corpus(corpus.name)
         return reading(corpus, *arguments)
 
-    monkeypatch.setattr(load, "load", left_alone)
+    monkeypatch.setattr(building, "load", left_alone)
     assert main(["load", database, "new", "d.jsonl"]) == 0
     with ngramdb.connect(database, read_only=True) as connection:
         assert connection.corpus("new").n_documents == len(LINES)

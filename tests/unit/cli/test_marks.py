@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.cli.shell.marks import MOST_NGRAMS, Marks, marks_of
+from ngramdb.cli.shell.statement_text import MOST_NGRAMS, Marks, marks_of
 
 
 def marked(text: str, *ngrams: str, ignore_case: bool = False) -> list[str]:

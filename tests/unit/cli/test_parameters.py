@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngramdb.cli.common import UsageError
-from ngramdb.cli.shell.parameters import Parameters, Value, parse_value
+from ngramdb.cli.shell.statement_text import Parameters, Value, parse_value
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngramdb.cli.terminal.render import MODES, default_mode, render
-from ngramdb.cli.terminal.render.fitting import Column, fit
+from ngramdb.cli.terminal.modes import MODES, default_mode, render
 from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.table import Column, fit
 
 
 class Rows:

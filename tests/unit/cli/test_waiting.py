@@ -10,8 +10,8 @@ import time
 import pytest
 from support.polls import until
 
-from ngramdb.cli.shell import progress_wait
-from ngramdb.cli.shell.progress_wait import Waiting, running
+from ngramdb.cli.terminal import progress
+from ngramdb.cli.terminal.progress import Waiting, running
 
 
 class Terminal(io.StringIO):
@@ -33,8 +33,8 @@ class Work:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line is drawn at once, and again and again."""
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(progress_wait, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(progress_wait, "REDRAWN_S", 0.001)
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(progress, "REDRAWN_S", 0.001)
 
 
 def test_what_takes_long_is_said_and_taken_back(monkeypatch: pytest.MonkeyPatch, hurried: None) -> None:
@@ -50,7 +50,7 @@ def test_what_takes_long_is_said_and_taken_back(monkeypatch: pytest.MonkeyPatch,
 
 def test_what_is_quick_is_not_talked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    monkeypatch.setattr(progress_wait, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(progress, "PATIENCE_S", 3600.0)
     with Waiting() as line:
         line(Work())
     assert terminal.getvalue() == ""

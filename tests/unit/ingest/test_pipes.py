@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import ngramdb
-from ngramdb.cli.shell.running import run_file
+from ngramdb.cli.shell.script import run_file
 from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import LoadError, NgramdbError, QueryCancelled
 from ngramdb.ingest.sources import Source, expand

@@ -15,7 +15,7 @@ import pytest
 import ngramdb
 from ngramdb.api import Result
 from ngramdb.api.verbs import row_formats
-from ngramdb.cli.prompt.served import ServedCompletion
+from ngramdb.cli.commands.services import ServedCompletion
 from ngramdb.compat.infinigram import InfiniGramEngine, documents
 from ngramdb.serve.app import Service
 from ngramdb.serve.openapi import description

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from ngramdb.cli.prompt.completion import Candidate, complete, keys_of
-from ngramdb.cli.prompt.options import OPTIONS
+from ngramdb.cli.prompt.completion import OPTIONS, Candidate, complete, keys_of
 
 
 class Shelf:

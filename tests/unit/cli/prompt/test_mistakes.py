@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.cli.prompt.tokens import styled_lines
+from ngramdb.cli.prompt.editing import styled_lines
 from ngramdb.language.live_check import first_mistake
 
 

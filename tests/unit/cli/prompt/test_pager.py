@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.cli.prompt import pager
-from ngramdb.cli.prompt.pager import More, Pages
+from ngramdb.cli.prompt import programs
+from ngramdb.cli.prompt.programs import More, Pages
 
 
 def written(stream: io.StringIO, n_lines: int, words: list[str] | None, text: str) -> str:
@@ -36,10 +36,10 @@ def test_what_is_longer_goes_to_the_command(tmp_path: Path) -> None:
 
 
 def test_a_reader_who_leaves_ends_the_answer_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pager, "_is_the_terminal", lambda stream: True)
-    monkeypatch.setattr(pager, "command", lambda: ["true"])
+    monkeypatch.setattr(programs, "_is_the_terminal", lambda stream: True)
+    monkeypatch.setattr(programs, "pager_command", lambda: ["true"])
     n_written = 0
-    with pager.paged(io.StringIO()) as stream:
+    with programs.paged(io.StringIO()) as stream:
         for _ in range(1_000_000):
             stream.write("a line that is long enough to fill a pipe in the end\n")
             n_written += 1
@@ -62,24 +62,24 @@ def test_pager_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name in ("less", "most") else None)
     monkeypatch.delenv("PAGER", raising=False)
-    assert pager.command() == ["less"]
+    assert programs.pager_command() == ["less"]
     monkeypatch.setenv("PAGER", "most -w")
-    assert pager.command() == ["most", "-w"]
+    assert programs.pager_command() == ["most", "-w"]
     for none in ("", "cat"):
         monkeypatch.setenv("PAGER", none)
-        assert pager.command() == []
+        assert programs.pager_command() == []
     monkeypatch.setenv("PAGER", "missing")
-    assert pager.command() == ["less"]
+    assert programs.pager_command() == ["less"]
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert pager.command() is None
+    assert programs.pager_command() is None
     monkeypatch.setenv("TERM", "dumb")
-    assert pager.command() == []
+    assert programs.pager_command() == []
 
 
 def test_nothing_is_paged_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    with pager.paged(stream) as taken:
+    with programs.paged(stream) as taken:
         assert taken is stream
     monkeypatch.setattr(sys, "stdin", io.StringIO())
-    with pager.paged(sys.stdout) as taken:
+    with programs.paged(sys.stdout) as taken:
         assert taken is sys.stdout

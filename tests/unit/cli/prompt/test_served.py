@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ngramdb
-from ngramdb.cli.prompt.served import LONGEST_TEXT, ServedCompletion
+from ngramdb.cli.commands.services import LONGEST_TEXT, ServedCompletion
 
 
 @pytest.fixture(scope="module")

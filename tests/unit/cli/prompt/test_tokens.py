@@ -11,8 +11,7 @@ from support.polls import until
 from support.subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.cli.prompt.catalog import ConnectionCatalog
-from ngramdb.cli.prompt.tokens import MOST_WORDS, Ask, Count, next_words
+from ngramdb.cli.prompt.catalog import MOST_WORDS, Ask, ConnectionCatalog, Count, next_words
 
 
 def texts(kind: str, known: dict[str, list[tuple[str, int]]], context: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A value a line, `name = value`, rows separated by an empty line: for wide rows and long texts."""
+"""Output modes but the table. All are streamed: no row waits for the last one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from html import escape
 from itertools import chain, islice
 
 from ngramdb.api.verbs import row_formats
-from ngramdb.cli.terminal.render.base import (
-    LEFT,
-    MATCH,
-    RIGHT,
-    Tabular,
-    is_number,
-    plain,
-    to_display,
-    to_json,
-)
+from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, Tabular, is_number, plain, to_display, to_json
 from ngramdb.cli.terminal.screen import Screen
 from ngramdb.terminal_escapes import encodable_json, visible, visible_json
 

@@ -12,12 +12,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TextIO, cast
 
 from prompt_toolkit.input import create_input
 from prompt_toolkit.keys import Keys
+
+from ngramdb.errors import ExecutionError, InvalidArgument
 
 # Default options of less: colours, no wrapped lines, leave the text on the screen at the end.
 LESS = "RSX"
@@ -27,7 +31,7 @@ LINES_LEFT_FREE = 1
 Reader = Callable[[TextIO, str], str]
 
 
-def command() -> list[str] | None:
+def pager_command() -> list[str] | None:
     """Return the pager's command: $PAGER, else less or more; `[]` for none, None for the built-in one."""
     wanted = os.environ.get("PAGER")
     if wanted is not None:
@@ -158,7 +162,7 @@ def paged(stream: TextIO, wanted: bool = True) -> Iterator[TextIO]:
 
     A reader who leaves before the end ends the block quietly.
     """
-    words = command() if wanted and _is_the_terminal(stream) else []
+    words = pager_command() if wanted and _is_the_terminal(stream) else []
     if words == []:
         yield stream
         return
@@ -168,3 +172,41 @@ def paged(stream: TextIO, wanted: bool = True) -> Iterator[TextIO]:
             yield cast("TextIO", pages)
     finally:
         pages.close()
+
+
+# ---- A text in the user's editor: $VISUAL, $EDITOR, or one that is there.
+
+
+USUAL_EDITORS = ("editor", "nano", "vi")
+
+
+def editor_command() -> list[str]:
+    """Return the editor's command. Raises InvalidArgument if there is none."""
+    for name in ("VISUAL", "EDITOR"):
+        words = shlex.split(os.environ.get(name, ""))
+        if words:
+            return words
+    for name in USUAL_EDITORS:
+        if shutil.which(name):
+            return [name]
+    raise InvalidArgument("no editor: set EDITOR to the command of yours")
+
+
+def edited(text: str) -> str:
+    """Edit the text and return the result. Raises ExecutionError if the editor fails."""
+    with tempfile.TemporaryDirectory(prefix="ngramdb-") as folder:
+        path = Path(folder) / "statement.ngql"
+        path.write_text(text, encoding="utf-8")
+        run_editor(path)
+        return path.read_text(encoding="utf-8")
+
+
+def run_editor(path: Path) -> None:
+    """Open the editor on a file and wait for its end."""
+    words = editor_command()
+    try:
+        status = subprocess.call([*words, str(path)])
+    except OSError as error:
+        raise ExecutionError(f"{words[0]}: {error.strerror}; EDITOR names the editor") from error
+    if status:
+        raise ExecutionError(f"{words[0]} ended with status {status}; nothing was taken from it")

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from ngramdb.cli.shell.marks import Span
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT, is_number, to_display
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, is_number, to_display
+from ngramdb.cli.terminal.screen import Screen, Span
 from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.terminal_escapes import visible
 
@@ -107,7 +106,7 @@ def make_cell(value: object, column: str, screen: Screen, alone: bool, scores: b
     if column in TOKENS:
         text = _ends_shown(text, screen)
     if column in TEXTS and screen.marks is not None:
-        return _marked(text, screen.marks.find(text), screen)
+        return _marked(text, screen.marks(text), screen)
     if len(text) > LOOKED_AT:
         text = text[-LOOKED_AT:] if column == LEFT else text[:LOOKED_AT] + screen.ellipsis
     return Cell(_seen(text, screen))

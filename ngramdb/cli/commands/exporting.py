@@ -1,31 +1,129 @@
-"""`ngramdb decontaminate DB CORPUS --against FILE…`: remove what shares too much with evaluation sets."""
+"""`export` and `decontaminate`: documents out of a corpus, into a file or for good."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 
-from ngramdb.api import Result
+from ngramdb.api import Corpus, Result, connect
 from ngramdb.api.verbs.decontaminating import (
     DEFAULT_N,
     DEFAULT_THRESHOLD,
     DecontaminationReport,
     SetOverlap,
 )
-from ngramdb.cli.commands.sharing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, positive, say, utf8
-from ngramdb.cli.shell.progress_wait import Waiting
+from ngramdb.cli.common import (
+    Command,
+    UsageError,
+    add_database,
+    add_format,
+    add_lock_timeout,
+    positive,
+    say,
+    say_notes,
+    utf8,
+    writing,
+)
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.render import MODES, render
+from ngramdb.cli.terminal.modes import render
+from ngramdb.cli.terminal.progress import Waiting
 from ngramdb.cli.terminal.screen import detect
-from ngramdb.formats import READ
+from ngramdb.formats import READ, WRITTEN, written_format
 
-DESCRIPTION = """\
+_EXPORT = """\
+Write the documents of a corpus into a file, text and metadata exactly as loaded. The file appears under
+its name when it is complete.
+"""
+_OUT = """\
+OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed if .gz, .zst, .bz2 or .xz follows,
+or Parquet (.parquet), or the rows of DOCS as Arrow, CSV or TSV (.arrow, .csv, .tsv); another ending is
+an error unless --format is given, which overrides the name.
+An existing file is replaced.
+"""
+INFINI_GRAM = "infini-gram"
+
+
+def _export_flags(parser: argparse.ArgumentParser) -> None:
+    add_database(parser)
+    parser.add_argument("out", metavar="OUT", help="the file to write")
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        type=utf8,
+        help="only the documents that meet it, as after WHERE in DOCS",
+    )
+    parser.add_argument(
+        "--format",
+        choices=(*WRITTEN, "arpa", INFINI_GRAM),
+        help="the format to write; arpa is a Kneser-Ney model for other programs instead of documents, and "
+        "infini-gram a folder with an index that infini-gram reads",
+    )
+    parser.add_argument(
+        "--removals",
+        action="store_true",
+        help="write no documents, but the records of those that were removed: which, when, by whom and why",
+    )
+    parser.add_argument(
+        "--shards",
+        metavar="N",
+        type=positive,
+        help="deal the documents of an index over N shards",
+    )
+    parser.add_argument(
+        "--index-version",
+        type=int,
+        choices=(4, 5),
+        help="of the index; in 5 documents are reversed",
+    )
+    parser.add_argument("--order", metavar="N", type=positive, help="the order of an arpa model")
+
+
+def _export(options: argparse.Namespace) -> None:
+    if (options.format == "arpa") != (options.order is not None):
+        raise UsageError("--order requires --format arpa, and --format arpa requires --order")
+    if options.order or options.format == INFINI_GRAM:
+        if options.where is not None or options.removals:
+            what = "an arpa model" if options.order else "an index"
+            raise UsageError(f"{what} covers all documents; leave out --where and --removals")
+    else:
+        if options.shards is not None or options.index_version is not None:
+            raise UsageError(f"--shards and --index-version apply to --format {INFINI_GRAM} only")
+        written_format(options.out, options.format, otherwise="--format is given")
+        if options.removals and options.where is not None:
+            raise UsageError("--removals writes the records of all removed documents; leave out --where")
+    with connect(options.database, read_only=True) as connection:
+        corpus = connection.corpus(options.corpus)
+        # Warnings of a Python verb become notes, as for a statement.
+        with warnings.catch_warnings(record=True) as caught, Waiting(not options.no_progress):
+            warnings.simplefilter("always")
+            written = _written(corpus, options)
+    print(f"{written} written to {options.out}")
+    say_notes(str(warning.message) for warning in caught)
+
+
+def _written(corpus: Corpus, options: argparse.Namespace) -> str:
+    """Write the file, and return what it has."""
+    if options.order:
+        counts = corpus.export_arpa(options.out, options.order)
+        return ", ".join(human.count(count, f"{n}-gram") for n, count in enumerate(counts, start=1))
+    if options.format == INFINI_GRAM:
+        version, shards = options.index_version or 4, options.shards or 1
+        return human.count(corpus.export_infini_gram(options.out, version=version, shards=shards), "document")
+    if options.removals:
+        return human.count(corpus.export_removals(options.out, format=options.format), "removed document")
+    return human.count(corpus.export(options.out, options.where, format=options.format), "document")
+
+
+# ---- `ngramdb decontaminate DB CORPUS --against FILE…`: remove what shares too much with evaluation sets.
+
+
+_DECONTAMINATE = """\
 Remove the documents of a corpus that share too many n-grams with an evaluation set. One
 commit; the table on standard output has a row for each set and source.
 """
-EPILOG = """\
+_SETS = """\
 Each file is an evaluation set of its own, in any format that ngramdb load reads. A line of a text file is an
 item; --input text takes the whole file for one. N-grams are those of the corpus's tokens; with --lower or
 --fold-space they are of words. --report writes what was found as JSON lines: which documents, how much of
@@ -34,12 +132,9 @@ each, which spans, and which item of the set has them.
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's flags."""
-    parser = command_parser("decontaminate", DESCRIPTION, EPILOG)
+def _decontaminate_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("database", metavar="DB", help="the database's folder")
-    add("corpus", metavar="CORPUS", type=utf8, help="the corpus's name")
+    add_database(parser)
     add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
     add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
     add("--input", choices=READ, help="how the files are read, whatever their names")
@@ -52,10 +147,8 @@ def make_parser() -> argparse.ArgumentParser:
     add("--source-field", metavar="FIELD", help="the metadata field that the table is by; source otherwise")
     add("--dry-run", action="store_true", help="only find and report")
     add("--report", metavar="OUT", help="a file of JSON lines for what is found")
-    add("--format", choices=MODES, help="how the table looks; table at a terminal, tsv elsewhere")
+    add_format(parser, "how the table looks")
     add_lock_timeout(parser)
-    add_common_flags(parser)
-    return parser
 
 
 def _share(text: str) -> float:
@@ -68,8 +161,7 @@ def _share(text: str) -> float:
     return value
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command; the exit code comes back."""
+def _decontaminate(options: argparse.Namespace) -> None:
     with writing(options, read_only=options.dry_run) as connection, Waiting(not options.no_progress):
         report = connection.corpus(options.corpus).decontaminate(
             options.against,
@@ -95,7 +187,6 @@ def run(options: argparse.Namespace) -> int:
             say(f"  {below(kept, options.threshold)}")
         if overlap.items_short:
             say(f"  {too_short(overlap, options.ngram)}")
-    return OK
 
 
 def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
@@ -134,3 +225,9 @@ def too_short(overlap: SetOverlap, n: int) -> str:
         f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens: only documents as short, "
         "as a whole, are found in such items; a smaller --ngram compares more"
     )
+
+
+COMMANDS = {
+    "export": Command(_EXPORT, _export_flags, _export, _OUT),
+    "decontaminate": Command(_DECONTAMINATE, _decontaminate_flags, _decontaminate, _SETS),
+}
