@@ -14,7 +14,7 @@ from .api.remote import RemoteCorpus as RemoteCorpus
 from .api.settings import Settings as Settings
 from .engine.loading.committing import CommitReport as CommitReport
 from .engine.loading.loads import LoadReport as LoadReport
-from .engine.loading.part_reports import PartReport as PartReport
+from .engine.loading.parts import PartReport as PartReport
 from .errors import BindError as BindError
 from .errors import ConditionWarning as ConditionWarning
 from .errors import ConflictError as ConflictError

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 from support.plain_kind import PlainSegment
 from support.writes import Writes
 
-from ngramdb.segments import registry
+from ngramdb.segments import segment
 from ngramdb.segments.far_index import KIND
-from ngramdb.segments.registry import Kind
+from ngramdb.segments.segment import Kind
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--ray"):
         os.environ["NGRAMDB_TEST_RAY"] = "1"
     if config.getoption("--plain"):
-        registry._KINDS["native"] = Kind("native", KIND, PlainSegment)
+        segment._KINDS["native"] = Kind("native", KIND, PlainSegment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -11,11 +11,11 @@ from ngramdb.api.conversion import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.verbs import corpora
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.loading import building, committing, part_reports
+from ngramdb.engine.loading import committing, parts
 from ngramdb.engine.loading.committing import CommitReport as CommitReport
 from ngramdb.engine.loading.loads import LoadReport as LoadReport
-from ngramdb.engine.loading.part_reports import CORPUS
-from ngramdb.engine.loading.part_reports import PartReport as PartReport
+from ngramdb.engine.loading.parts import CORPUS
+from ngramdb.engine.loading.parts import PartReport as PartReport
 from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.loading.writer import LoadCallback
 from ngramdb.engine.loading.writer import LoadProgress as LoadProgress
@@ -77,7 +77,7 @@ def build(
     StorageError
         The part cannot be written, or its report is damaged.
     """
-    part, of = part_reports.checked_shard(shard)
+    part, of = parts.checked_shard(shard)
     if on_error not in ("fail", "skip"):
         raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
     names = as_paths(paths, "build takes a path or a list of paths")
@@ -87,13 +87,13 @@ def build(
     left_out: list[str] = []
     sources = expand(names, checked.get("format"), left_out)
     (folder,) = as_paths([out], "build takes the path of the folder of parts that it makes")
-    part_reports.check_out(folder)
+    parts.check_out(folder)
     request = LoadRequest(skip_errors=on_error == "skip", **checked)
-    work = building.Build(request, sources, left_out, made)
-    return building.build_part(work, folder, part, of, _beginning(tokenizer, settings or {}), progress)
+    work = parts.Build(request, sources, left_out, made)
+    return parts.build_part(work, folder, part, of, _beginning(tokenizer, settings or {}), progress)
 
 
-def _beginning(tokenizer: Any, settings: Mapping[str, Any]) -> building.Begin:
+def _beginning(tokenizer: Any, settings: Mapping[str, Any]) -> parts.Begin:
     @contextlib.contextmanager
     def begin(path: str) -> Iterator[Change]:
         database = Database(Store.open(RealDirectory(path)))
@@ -128,11 +128,9 @@ def missing(out: PathLike | Iterable[PathLike], n: int) -> list[int]:
     StorageError
         A report that cannot be read, or is damaged.
     """
-    part_reports.checked_number(n)
+    parts.checked_number(n)
     folders = as_paths(out, "missing takes a folder of parts, or a list of them")
-    found = {
-        report.part for folder in folders for report in part_reports.reports_in(folder) if report.of == n
-    }
+    found = {report.part for folder in folders for report in parts.reports_in(folder) if report.of == n}
     return [part for part in range(n) if part not in found]
 
 

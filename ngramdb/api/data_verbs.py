@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.compaction import CompactionOutcome
-    from ngramdb.engine.changes.deletion import RestoreOutcome
+    from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
-    from ngramdb.engine.corpus.memory_residency import WarmedIndex
-    from ngramdb.engine.loading import document_keys, loads
+    from ngramdb.engine.corpus.grouped import WarmedIndex
+    from ngramdb.engine.loading import loads
     from ngramdb.engine.loading import request as loading
     from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.loading.writer import LoadCallback
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     audit = lazy_module("ngramdb.engine.changes.audit")
-    document_keys = lazy_module("ngramdb.engine.loading.document_keys")
     binder = lazy_module("ngramdb.questions.binder")
     copying = lazy_module("ngramdb.questions.copy")
     delete = lazy_module("ngramdb.questions.delete")
@@ -113,7 +112,7 @@ class DataVerbs:
             A single document instead of an iterable, a table without such a column, or an iterable of names.
         """
         self._bound.check_whole("append")
-        keys = document_keys.DocumentKeys.of(key, on_conflict)
+        keys = loading.DocumentKeys.of(key, on_conflict)
         # Not the corpus's view as questions use it, which opens every segment.
         database = self._bound.database
         tokenizer = database.snapshot.view(self.name).tokenizer

@@ -17,10 +17,10 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api.verbs import corpora, exporting
     from ngramdb.api.verbs import corpora as analyzing
-    from ngramdb.engine.changes import audit, combining, compaction, deletion, keeping
+    from ngramdb.engine.changes import audit, combining, compaction, removals
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
-    from ngramdb.engine.changes.deletion import RestoreOutcome
+    from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
@@ -41,12 +41,11 @@ else:
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
-    keeping = lazy_module("ngramdb.engine.changes.keeping")
+    removals = lazy_module("ngramdb.engine.changes.removals")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     loading = lazy_module("ngramdb.engine.loading.request")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
-    deletion = lazy_module("ngramdb.engine.changes.deletion")
     docs_plan = lazy_module("ngramdb.questions.docs_plan")
 
 
@@ -180,15 +179,15 @@ class DatabaseSession:
     def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
         self._database.require_own(name)
         with self._database.writing() as timeout_s:
-            return deletion.restore_corpus(self._database.store, name, version, timeout_s)
+            return removals.restore_corpus(self._database.store, name, version, timeout_s)
 
     def run_keep(self, name: str, version: int | None, /) -> tuple[int, int]:
         with self._database.writing() as timeout_s:
-            return keeping.keep_version(self._database.store, name, version, timeout_s)
+            return removals.keep_version(self._database.store, name, version, timeout_s)
 
     def run_drop_version(self, name: str, /) -> tuple[int, int]:
         with self._database.writing() as timeout_s:
-            return keeping.drop_version(self._database.store, name, timeout_s)
+            return removals.drop_version(self._database.store, name, timeout_s)
 
     def run_alter(
         self, name: str, other: str, sign: int, version: int | None, statement: str, /

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngramdb import notebook
-from ngramdb.engine.changes.hardware import memory_bytes
-from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
+from ngramdb.engine.changes.sizing import memory_bytes
+from ngramdb.engine.storage.files import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREWARM
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module

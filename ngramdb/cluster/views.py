@@ -18,8 +18,7 @@ from ngramdb.api.snapshot import Snapshot
 from ngramdb.caching import cached_property
 from ngramdb.cluster.crew import Crew, Job
 from ngramdb.cluster.worker_state import ask_batch, ask_index, ask_segments, resolved, warm_segments
-from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, parts_of
-from ngramdb.engine.corpus.memory_residency import WarmedIndex
+from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, WarmedIndex, parts_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store

@@ -17,7 +17,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.cluster.crew import ray
-from ngramdb.engine.corpus import memory_residency
+from ngramdb.engine.corpus import grouped
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
@@ -130,7 +130,7 @@ def ask_segments(
 def warm_segments(_library: Library, view: CorpusView, numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Read some of the segments into memory; of each its bytes, and how many of them are there."""
     segments = [_segment_of(view, i) for i in numbers]
-    memory_residency.warm(segments)
+    grouped.warm(segments)
     return [(segment.size_bytes, segment.resident_bytes()) for segment in segments]
 
 
@@ -157,7 +157,7 @@ def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | No
     found = indexes.get(chosen)
     if found is None:
         segments = [_segment_of(view, i) for i in chosen]
-        memory_residency.prepare(segments, "auto")
+        grouped.prepare(segments, "auto")
         found = indexes.setdefault(chosen, Index([one.index for one in segments], [1] * len(segments)))
     return found
 

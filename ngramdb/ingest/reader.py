@@ -10,12 +10,11 @@ from typing import Any
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, field_paths, has_field, missing_field
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.arrow_files import read_arrow
+from ngramdb.ingest.readers.arrow_files import read_arrow, read_parquet
 from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.readers.delimited import read_delimited
 from ngramdb.ingest.readers.jsonl import parse_object, read_jsonl
 from ngramdb.ingest.readers.lines import read_lines, read_text
-from ngramdb.ingest.readers.parquet import read_parquet
 from ngramdb.ingest.readers.token_files import read_tokens
 from ngramdb.ingest.readers.vertical import read_vertical
 from ngramdb.ingest.readers.warc import read_warc

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from ngramdb import formats, interrupts
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.formats import named
-from ngramdb.ingest.readers import arrow_files, parquet
+from ngramdb.ingest.readers.arrow_files import n_arrow_rows, n_parquet_rows
 from ngramdb.ingest.readers.jsonl import BYTE_ORDER_MARK
 from ngramdb.ingest.readers.lines import LineReader, opened
 from ngramdb.ingest.sources import Source
@@ -191,7 +191,7 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
 # Bytes at the beginning that identify a file: its size may change when a line is corrected.
 MOST_OF_BEGINNING = 1 << 16
 
-_N_ROWS_OF = {"parquet": parquet.n_rows_of, "arrow": arrow_files.n_rows_of}
+_N_ROWS_OF = {"parquet": n_parquet_rows, "arrow": n_arrow_rows}
 
 
 def beginning(source: Source) -> bytes:

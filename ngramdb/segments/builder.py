@@ -29,8 +29,7 @@ from ngramdb.segments.container import ContainerWriter
 from ngramdb.segments.container.layout import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.far_index import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.metadata import MetadataBuilder
-from ngramdb.segments.sentences import SentenceBuilder
-from ngramdb.segments.text import TextBuilder
+from ngramdb.segments.text import SentenceBuilder, TextBuilder
 
 # An array is written in pieces that end at multiples of this many bytes of the file, and released by pieces.
 PIECE = 1 << 22

@@ -23,10 +23,10 @@ from ngramdb._cext.sort.construction import CoreBudget, lcp_width_for
 from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
+from ngramdb.segments.base import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import AheadSection, ContainerWriter
 from ngramdb.segments.container.layout import Symbols, narrowest, recoded
-from ngramdb.segments.parts import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
 from ngramdb.segments.segment import NativeSegment, bytes_in_large_pages
 
 # Rows that are merged at a time by a thread: 4 MB, some 60 ms.

@@ -7,8 +7,8 @@ over the tokens are verified by `check`, and before tokens are carried into anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,13 @@ from ngramdb._cext.base.interrupt import check
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory
 from ngramdb.caching import cached_property
-from ngramdb.errors import CorruptionError
+from ngramdb.errors import CorruptionError, FormatVersionError
 from ngramdb.segments import far_index
-from ngramdb.segments.base import Numbers, Segment
-from ngramdb.segments.container import Container, Section, Sink, item_size
-from ngramdb.segments.far_index import DOC_IDS, FORM, SegmentSummary
+from ngramdb.segments.base import Numbers, Segment, runs
+from ngramdb.segments.container import NATIVE, Container, Section, Sink, item_size
+from ngramdb.segments.far_index import DOC_IDS, FORM, KIND, SegmentSummary
 from ngramdb.segments.metadata import MetadataReader
-from ngramdb.segments.parts import runs
-from ngramdb.segments.sentences import SENTENCES, are_known, flags_of, wrong_document
-from ngramdb.segments.text import TextReader
+from ngramdb.segments.text import SENTENCES, TextReader, are_known, flags_of, wrong_document
 
 #: Documents whose starts are checked before the first question; of more, and of files that lie elsewhere, the
 #: kernels check what they use.
@@ -414,3 +412,46 @@ def bytes_in_large_pages() -> int | None:
         if name == "AnonHugePages":
             return int(value.removesuffix("kB")) * 1024
     return None
+
+
+# ---- The kinds of segments: how the segment that a manifest entry names is opened.
+#
+# An entry's file is a container of the database, whatever the kind; a kind whose data lies elsewhere keeps
+# there what it needs to find it.
+
+
+class Kind(NamedTuple):
+    """A kind of segments.
+
+    `name` is the one in manifests: small letters, digits and hyphens; `container` the four letters of its
+    files. `open(container, path, doc_id_offset)` makes the segment, whose ids include the offset; it may
+    raise CorruptionError.
+    """
+
+    name: str
+    container: str
+    open: Callable[[Container, str, int], Segment]
+
+
+_KINDS = {NATIVE: Kind(NATIVE, KIND, NativeSegment)}
+
+
+def register(kind: Kind) -> None:
+    """Make a kind known to this process. Raises ValueError when another one has its name."""
+    if _KINDS.setdefault(kind.name, kind) != kind:
+        raise ValueError(f"there is another kind of segments named {kind.name!r}")
+
+
+def kind_named(name: str, path: str) -> Kind:
+    """Return the kind of the segment at `path`. Raises FormatVersionError if it is unknown."""
+    kind = _KINDS.get(name)
+    if kind is None:
+        known = ", ".join(sorted(_KINDS))
+        raise FormatVersionError(
+            f"{path}: this segment is of the kind {name!r}, and this ngramdb knows {known}; "
+            "use an ngramdb that knows it",
+            path=path,
+            found=name,
+            supported=tuple(sorted(_KINDS)),
+        )
+    return kind

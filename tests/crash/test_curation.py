@@ -17,12 +17,12 @@ from functools import cache
 import numpy as np
 import pytest
 from support.changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
+from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
-from ngramdb.engine.changes.deletion import restore_corpus
+from ngramdb.engine.changes.removals import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.loading.document_keys import DocumentKeys
+from ngramdb.engine.loading.request import DocumentKeys
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError

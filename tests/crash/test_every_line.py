@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import ngramdb
-from ngramdb.engine.storage import lock
+from ngramdb.engine.storage.directory import local_files
 
 #: Parts of ngramdb whose lines are interrupted: those that hold locks, descriptors and new files.
 PLACES = tuple(
@@ -113,7 +113,7 @@ def test_an_interrupt_while_the_lock_is_taken(
     step: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder / "db", tmp_path / "db")
-    do = getattr(lock, step)
+    do = getattr(local_files, step)
 
     def do_and_interrupt(argument: Any) -> object:
         done = do(argument)
@@ -121,7 +121,7 @@ def test_an_interrupt_while_the_lock_is_taken(
         return done
 
     with ngramdb.connect(tmp_path / "db") as db:
-        monkeypatch.setattr(lock, step, do_and_interrupt)
+        monkeypatch.setattr(local_files, step, do_and_interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             db.corpus("c").append(["a"])
         monkeypatch.undo()

@@ -8,10 +8,10 @@ import random
 from dataclasses import replace
 
 import pytest
+from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
-from ngramdb.engine.changes.keeping import drop_version, keep_version
+from ngramdb.engine.changes.removals import drop_version, keep_version
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
 

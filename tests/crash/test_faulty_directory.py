@@ -6,9 +6,9 @@ import errno
 import random
 
 import pytest
+from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 
 
 def contents(directory):

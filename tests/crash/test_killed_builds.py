@@ -16,7 +16,7 @@ import pytest
 from support.builds import answers, loaded, write_files
 
 import ngramdb
-from ngramdb.engine.loading import part_reports
+from ngramdb.engine.loading import parts
 
 N_PARTS = 5
 N_KILLS = 20
@@ -121,5 +121,5 @@ def test_killed_workers_and_committers_change_nothing(tmp_path, commands, seed):
     with ngramdb.connect(database) as db:
         assert answers(db, "c") == loaded(files)
         assert db.execute("CHECK").fetchall() == []
-        assert part_reports.remove_leftovers(str(out)) == 0 or code != 0
+        assert parts.remove_leftovers(str(out)) == 0 or code != 0
     assert len(os.listdir(out)) == 2 * N_PARTS

@@ -12,7 +12,7 @@ from support.reference import occurrences
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.layout import KINDS
+from ngramdb.engine.storage.files import KINDS
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngramdb.segments import metadata as stored
+from ngramdb.segments.base import Part
+from ngramdb.segments.merging import merged_metadata
 from ngramdb.segments.metadata import MetadataBuilder, MetadataReader
-from ngramdb.segments.metadata_merging import merged_metadata
-from ngramdb.segments.parts import Part
 
 PLAIN = {
     "year": st.integers(-5, 2000),

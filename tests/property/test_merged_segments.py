@@ -14,11 +14,11 @@ from support.large_segments import no_room_for_lcps
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
+from ngramdb.segments.base import Part
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
-from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
-from ngramdb.engine.storage.directory import block_cache, remote
+from ngramdb.engine.storage.directory import object_store, remote
 
 BUCKET = "bucket"
 
@@ -132,6 +132,6 @@ def in_small_parts(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """Parts so small that a database of some kilobytes has many, in a cache of its own."""
     monkeypatch.setenv("NGRAMDB_CACHE", str(cache))
     for name, value in (("UNIT", 4096), ("AROUND", 1), ("MOST", 4)):
-        monkeypatch.setattr(block_cache, name, value)
+        monkeypatch.setattr(object_store, name, value)
     for name, value in (("WHOLE", 4096), ("TOGETHER", 4096), ("TAIL", 1024)):
         monkeypatch.setattr(remote, name, value)

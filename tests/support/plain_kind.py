@@ -14,8 +14,7 @@ import numpy as np
 
 from ngramdb.segments.base import Segment
 from ngramdb.segments.far_index import KIND
-from ngramdb.segments.registry import Kind, register
-from ngramdb.segments.segment import NativeSegment
+from ngramdb.segments.segment import Kind, NativeSegment, register
 from ngramdb.segments.testing import plain_index
 from support.foreign_indexes import infini_gram_index
 

@@ -43,7 +43,7 @@ BELOW: dict[str, frozenset[str]] = {
             "questions",
             "ngramdb.engine.loading.committing",
             "ngramdb.engine.loading.loads",
-            "ngramdb.engine.loading.part_reports",
+            "ngramdb.engine.loading.parts",
             "ngramdb.executor.results.result",
             "ngramdb.tokenizers.callables",
         }

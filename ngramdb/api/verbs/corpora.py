@@ -15,9 +15,9 @@ from ngramdb.engine.loading import loads
 from ngramdb.engine.loading.loads import LoadReport
 from ngramdb.engine.loading.request import LoadRequest
 from ngramdb.engine.loading.writer import LoadCallback
+from ngramdb.engine.storage.files import now
 from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, TokenizerEntry
 from ngramdb.engine.storage.transaction import write_content
-from ngramdb.engine.storage.versions import now
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.results.result import Result
 from ngramdb.lm import sentences

@@ -11,7 +11,7 @@ import numpy as np
 
 from ngramdb.api.conversion import each_of
 from ngramdb.api.verbs.exporting import write_text
-from ngramdb.engine.loading.load_notes import of_sources
+from ngramdb.engine.loading.resuming import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions, check_options, have_fields

@@ -22,7 +22,7 @@ from ngramdb import interrupts
 from ngramdb.api.verbs import row_formats
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
-from ngramdb.engine.storage.lock import hold_file, remove_unless_held
+from ngramdb.engine.storage.directory.local_files import hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.results.result import Result

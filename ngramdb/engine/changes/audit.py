@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.engine.changes.policy import next_append_merge
+from ngramdb.engine.changes.sizing import next_append_merge
 from ngramdb.engine.storage.manifest import MAX_TIME, FileRef
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction

@@ -24,9 +24,15 @@ from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.caching import cached_property
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
-from ngramdb.engine.changes.deletion import write_removal
-from ngramdb.engine.changes.hardware import BASE_BYTES, bounded, has_large_pages, memory_bytes, memory_errors
-from ngramdb.engine.changes.policy import Limits
+from ngramdb.engine.changes.removals import write_removal
+from ngramdb.engine.changes.sizing import (
+    BASE_BYTES,
+    Limits,
+    bounded,
+    has_large_pages,
+    memory_bytes,
+    memory_errors,
+)
 from ngramdb.engine.corpus.view import CorpusView, open_segment
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store

@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
-from ngramdb.engine.changes.compaction import marker_of, merged_segment, segment_entry
-from ngramdb.engine.changes.equal_documents import Listed, match_documents
-from ngramdb.engine.changes.hardware import memory_errors
-from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map_onto, translated
-from ngramdb.engine.corpus.key_cache import remember
+from ngramdb.engine.changes.compaction import marker_of, merged_segment
+from ngramdb.engine.changes.sizing import memory_errors
+from ngramdb.engine.corpus.caches import remember
+from ngramdb.engine.corpus.common import IdMap, Listed, id_map_onto, match_documents, translated
 from ngramdb.engine.corpus.view import CorpusView, open_segment
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
-from ngramdb.engine.storage.transaction import Transaction, write_content
+from ngramdb.engine.storage.transaction import Transaction, segment_entry, write_content
 from ngramdb.errors import ExecutionError
-from ngramdb.segments.base import Segment
+from ngramdb.segments.base import Part, Segment
 from ngramdb.segments.merging import write_merged
-from ngramdb.segments.parts import Part
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.engine.changes import audit
-from ngramdb.engine.changes.policy import (
+from ngramdb.engine.changes.sizing import (
     FLOOR,
     Limits,
     is_merged,
@@ -24,17 +24,16 @@ from ngramdb.engine.changes.policy import (
     next_merge,
     packed,
 )
-from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.caches import remember, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView, Segment, open_segment
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
-from ngramdb.engine.storage.transaction import Transaction, write_content
-from ngramdb.segments.base import Numbers
+from ngramdb.engine.storage.transaction import Transaction, segment_entry, write_content
+from ngramdb.segments.base import Numbers, Part
 from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed
-from ngramdb.segments.parts import Part
-from ngramdb.segments.sentences import Flags, Marker
+from ngramdb.segments.text import Flags, Marker
 from ngramdb.tokenizers.sentences import sentence_starts
 
 
@@ -289,18 +288,6 @@ class _Compaction:
         after = replace(before, vocabulary=(*before.vocabulary[:first_file], joined_file))
         remember(self._store, after, tokenizer)
         return after
-
-
-def segment_entry(transaction: Transaction, name: str, summary: SegmentSummary, sign: int) -> SegmentEntry:
-    """Return the catalog entry of a segment that was just written to the file `name`."""
-    return SegmentEntry(
-        file=FileRef(name, summary.file.size, summary.file.crc),
-        sign=sign,
-        n_tokens=summary.n_tokens,
-        n_documents=summary.n_documents,
-        first_doc_id=summary.first_doc_id,
-        created_version=transaction.manifest.version + 1,
-    )
 
 
 def merged_segment(

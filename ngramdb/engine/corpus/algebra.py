@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
-from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
-from ngramdb.engine.corpus import sentences
-from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
-from ngramdb.engine.corpus.slice import SliceView, forget_slices, prefers_slice, slice_of
+from ngramdb.engine.corpus.common import Listed, Matches, common_tokenizer, match_documents, translated
+from ngramdb.engine.corpus.slice import (
+    SentenceView,
+    SliceView,
+    forget_slices,
+    in_sentences,
+    prefers_slice,
+    slice_of,
+)
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
@@ -139,9 +144,9 @@ class AlgebraView:
         """Return True if the slice of these documents should answer (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
 
-    def in_sentences(self) -> sentences.SentenceView:
+    def in_sentences(self) -> SentenceView:
         """Return the sentences as a corpus, one document per sentence (`SentenceView`)."""
-        return sentences.in_sentences(self)
+        return in_sentences(self)
 
     def forget_slices(self) -> None:
         """Release the cached slices, which refer to this view."""

@@ -16,26 +16,24 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
-from ngramdb.engine.corpus import memory_residency
-from ngramdb.engine.corpus.key_cache import tokenizer_of
+from ngramdb.engine.corpus.caches import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
-from ngramdb.segments.registry import kind_named
+from ngramdb.segments.segment import kind_named
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
-    from ngramdb.engine.corpus import memory_residency, sentences
+    from ngramdb.engine.corpus import grouped
     from ngramdb.engine.corpus import slice as slices
 else:
-    memory_residency = lazy_module("ngramdb.engine.corpus.memory_residency")
+    grouped = lazy_module("ngramdb.engine.corpus.grouped")
     audit = lazy_module("ngramdb.engine.changes.audit")
-    sentences = lazy_module("ngramdb.engine.corpus.sentences")
     slices = lazy_module("ngramdb.engine.corpus.slice")
 
 One = TypeVar("One")
@@ -117,13 +115,9 @@ class CorpusView:
         """Counts over all segments, each with its sign."""
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
-        memory_residency.prepare(segments, self._store.prewarm())
+        grouped.prepare(segments, self._store.prewarm())
         indexes = together(self._store, attrgetter("index"), segments)
-        return (
-            memory_residency.WaitingIndex(indexes, signs)
-            if self.waits_for_segments
-            else Index(indexes, signs)
-        )
+        return grouped.WaitingIndex(indexes, signs) if self.waits_for_segments else Index(indexes, signs)
 
     def has(self, ids: NDArray[np.int64]) -> bool:
         """Return True if the tokens occur in this order; reads only what this needs, unlike `index`."""
@@ -136,9 +130,9 @@ class CorpusView:
         """True if segments are remote, so that several are better queried at the same time."""
         return self._store.directory.is_remote and len(self.entry.segments) > 1
 
-    def warm(self) -> memory_residency.WarmedIndex:
-        """Read the segments into memory, as far as they fit (`memory_residency.warm`)."""
-        return memory_residency.warm([*self.segments, *self.subtracted])
+    def warm(self) -> grouped.WarmedIndex:
+        """Read the segments into memory, as far as they fit (`grouped.warm`)."""
+        return grouped.warm([*self.segments, *self.subtracted])
 
     @property
     def n_documents(self) -> int:
@@ -171,9 +165,9 @@ class CorpusView:
         """Return True if the slice of these documents should answer (`Slices.prefers`)."""
         return slices.prefers_slice(self, chosen, work, worth)
 
-    def in_sentences(self) -> sentences.SentenceView:
+    def in_sentences(self) -> slices.SentenceView:
         """Return the sentences as a corpus, one document per sentence (`SentenceView`)."""
-        return sentences.in_sentences(self)
+        return slices.in_sentences(self)
 
     def forget_slices(self) -> None:
         """Release the cached slices, which refer to this view."""

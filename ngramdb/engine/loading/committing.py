@@ -24,11 +24,16 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
 from ngramdb.engine.changes.combining import rewritten, shifted, with_words
-from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map, require_same_kind
-from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.caches import remember, tokenizer_of
+from ngramdb.engine.corpus.common import IdMap, id_map, require_same_kind
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.loading import part_reports
-from ngramdb.engine.loading.part_reports import PartReport
+from ngramdb.engine.loading.parts import (
+    CORPUS,
+    PartReport,
+    first_difference,
+    remove_leftovers,
+    reports_in,
+)
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
 from ngramdb.engine.storage.store import Store
@@ -71,7 +76,7 @@ def collected(folders: Sequence[str]) -> list[PartReport]:
     Raises InvalidArgument, CorruptionError, StorageError.
     """
     distinct = {os.path.realpath(folder): folder for folder in folders}
-    found = [report for folder in distinct.values() for report in part_reports.reports_in(folder)]
+    found = [report for folder in distinct.values() for report in reports_in(folder)]
     shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
     if not found:
         raise InvalidArgument(f"{shown}: no parts here; `ngramdb build` makes them")
@@ -101,7 +106,7 @@ def commit_reports(
     started = time.perf_counter()
     joined = _joined(store, name, reports, options)
     for folder in {os.path.dirname(report.path) for report in reports}:
-        part_reports.remove_leftovers(folder)
+        remove_leftovers(folder)
     return CommitReport(
         parts=len(reports),
         documents=joined.outcome.documents,
@@ -150,7 +155,7 @@ def _opened(report: PartReport) -> Iterator[BuiltPart]:
     path = report.database_path
     store = Store.open(RealDirectory(path), read_only=True, create=False)
     try:
-        entry = store.manifest.corpora.get(part_reports.CORPUS)
+        entry = store.manifest.corpora.get(CORPUS)
         found = (store.database_id, store.manifest.version)
         expected = (report.database, report.version)
         if (
@@ -178,7 +183,7 @@ def _check_same_build(reports: Sequence[PartReport]) -> None:
     """Raise InvalidArgument if the parts are not those of one build."""
     first = reports[0]
     for report in reports[1:]:
-        difference = part_reports.first_difference(first.build, report.build)
+        difference = first_difference(first.build, report.build)
         if difference is not None:
             raise InvalidArgument(
                 f"{first.path} and {report.path} are parts of different builds: {difference}; build one of "

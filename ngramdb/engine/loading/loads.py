@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Any
 
 from ngramdb.engine.changes.change import Change, WriteOptions
-from ngramdb.engine.corpus.key_cache import remember
+from ngramdb.engine.corpus.caches import remember
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.loading import load_notes
-from ngramdb.engine.loading.document_keys import DocumentKeys
-from ngramdb.engine.loading.request import LoadRequest
+from ngramdb.engine.loading import resuming
+from ngramdb.engine.loading.request import DocumentKeys, LoadRequest
 from ngramdb.engine.loading.resuming import Course
 from ngramdb.engine.loading.writer import LoadCallback, LoadOutcome, LoadProgress, load_documents
 from ngramdb.engine.storage.directory.base import Directory
@@ -151,16 +150,16 @@ def load_files(change: Change, files: Files, progress: LoadCallback | None = Non
     meter = Meter(total_bytes=total_size(course.sources))
     options = replace(files.reading, limit=course.limit(files.reading.limit))
     run = _Run(change, progress, errors, meter, errors if request.skip_errors else None, request.keys())
-    where = load_notes.place_of(course)
+    where = resuming.place_of(course)
     wanted = WantedFields(options)
     documents = read_documents(course.sources, options, errors, meter, course.position, wanted)
     run.load(documents, request.commit_every, course)
-    run.notes += load_notes.of_sources(files.sources, files.left_out)
-    run.notes += load_notes.of_course(course, request.limit, where, run.n_documents, before.n_documents)
-    run.notes += load_notes.of_errors(errors)
-    run.notes += load_notes.of_fields(wanted)
+    run.notes += resuming.of_sources(files.sources, files.left_out)
+    run.notes += resuming.of_course(course, request.limit, where, run.n_documents, before.n_documents)
+    run.notes += resuming.of_errors(errors)
+    run.notes += resuming.of_fields(wanted)
     if run.keys is None:
-        run.notes += load_notes.of_repetition(before, run.samples.first)
+        run.notes += resuming.of_repetition(before, run.samples.first)
     return run.report()
 
 
@@ -170,7 +169,7 @@ def load_stream(change: Change, stream: Stream, progress: LoadCallback | None = 
     run = _Run(change, progress, stream.errors, skipped=skipped, keys=stream.keys)
     run.load(stream.documents)
     if stream.wanted is not None:
-        run.notes += load_notes.of_fields(stream.wanted)
+        run.notes += resuming.of_fields(stream.wanted)
     return run.report()
 
 
@@ -265,8 +264,8 @@ class _Run:
         entry = self._change.before
         texts = self.samples.notes(entry.tokenizer.kind.startswith("words"), entry.wants_sentences)
         keys = self.keys
-        by_key = () if keys is None else (*load_notes.of_keys(keys), *load_notes.of_twins(keys))
-        notes = (*self.notes, *by_key, *load_notes.of_remarks(self._errors), *done.notes, *texts)
+        by_key = () if keys is None else (*resuming.of_keys(keys), *resuming.of_twins(keys))
+        notes = (*self.notes, *by_key, *resuming.of_remarks(self._errors), *done.notes, *texts)
         return LoadReport(
             documents=done.documents,
             tokens=done.tokens,

@@ -21,17 +21,15 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS, CoreBudget
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.changes.compaction import joined, segment_entry
-from ngramdb.engine.changes.hardware import DocumentLimits, bounded, memory_errors
-from ngramdb.engine.changes.policy import FLOOR, Limits
-from ngramdb.engine.corpus.key_cache import remember, tokenizer_of
+from ngramdb.engine.changes.compaction import joined
+from ngramdb.engine.changes.sizing import FLOOR, DocumentLimits, Limits, bounded, memory_errors
+from ngramdb.engine.corpus.caches import remember, tokenizer_of
 from ngramdb.engine.corpus.view import open_segment
-from ngramdb.engine.loading.batches import Batch, batches, read_ahead
-from ngramdb.engine.loading.document_keys import DocumentKeys
-from ngramdb.engine.loading.encoding import BatchEncoder, Encoded, documents_of
+from ngramdb.engine.loading.encoding import Batch, BatchEncoder, Encoded, batches, documents_of, read_ahead
+from ngramdb.engine.loading.request import DocumentKeys
 from ngramdb.engine.storage.directory import WritableFile
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
-from ngramdb.engine.storage.transaction import write_content
+from ngramdb.engine.storage.transaction import segment_entry, write_content
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.readers.columns import Columns, Row

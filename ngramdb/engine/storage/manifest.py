@@ -70,7 +70,7 @@ class SegmentEntry:
 
     A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
     all ids in its file (which was another corpus's); `first_doc_id` includes it. `kind` selects the code
-    that opens its file (`ngramdb.segments.registry`).
+    that opens its file (`ngramdb.segments.segment`).
     """
 
     file: FileRef

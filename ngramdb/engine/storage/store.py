@@ -16,13 +16,23 @@ from typing import NamedTuple
 
 from ngramdb import interrupts, logs
 from ngramdb.engine.storage import unsynced
-from ngramdb.engine.storage.checking import CheckFinding, findings
-from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.storage.directory.base import Directory, storage_error, storage_errors
-from ngramdb.engine.storage.layout import MANIFESTS, UNSYNCED, collect_orphans, manifest_name
+from ngramdb.engine.storage.files import (
+    MANIFESTS,
+    UNSYNCED,
+    LoadedVersion,
+    Marker,
+    collect_orphans,
+    create_database,
+    list_versions,
+    manifest_name,
+    read_marker,
+    read_version,
+    require_database,
+)
 from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.engine.storage.transaction import Transaction
-from ngramdb.engine.storage.versions import LoadedVersion, list_versions, read_version
+from ngramdb.engine.storage.upkeep import CheckFinding, findings
 from ngramdb.errors import (
     BindError,
     CorruptionError,

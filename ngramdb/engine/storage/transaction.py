@@ -22,19 +22,23 @@ from ngramdb.engine.storage.directory.base import (
     storage_error,
     storage_errors,
 )
-from ngramdb.engine.storage.layout import (
+from ngramdb.engine.storage.files import (
     KINDS,
     MANIFESTS,
     UNSYNCED,
+    LoadedVersion,
+    author,
     manifest_name,
     new_data_name,
+    now,
     temporary_name,
+    write_version,
 )
-from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
-from ngramdb.engine.storage.versions import LoadedVersion, author, now, write_version
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest, SegmentEntry
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import Deferred, current
 from ngramdb.segments.container import Ahead, ContainerWriter, Scratch
+from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.tokenizers.base import FileContent
 
 
@@ -381,3 +385,15 @@ def write_content(transaction: Transaction, folder: str, suffix: str, content: F
         writer.add(section, data)
     info = writer.finish(content.properties)
     return FileRef(name, info.size, info.crc)
+
+
+def segment_entry(transaction: Transaction, name: str, summary: SegmentSummary, sign: int) -> SegmentEntry:
+    """Return the catalog entry of a segment that was just written to the file `name`."""
+    return SegmentEntry(
+        file=FileRef(name, summary.file.size, summary.file.crc),
+        sign=sign,
+        n_tokens=summary.n_tokens,
+        n_documents=summary.n_documents,
+        first_doc_id=summary.first_doc_id,
+        created_version=transaction.manifest.version + 1,
+    )

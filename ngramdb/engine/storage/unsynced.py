@@ -14,9 +14,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ngramdb.engine.storage.directory.base import Directory, split_name
-from ngramdb.engine.storage.layout import MANIFESTS, UNSYNCED, manifest_name, temporary_name
+from ngramdb.engine.storage.files import (
+    MANIFESTS,
+    UNSYNCED,
+    list_versions,
+    manifest_name,
+    read_version,
+    temporary_name,
+)
 from ngramdb.engine.storage.manifest import FileRef
-from ngramdb.engine.storage.versions import list_versions, read_version
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.segments.container import Container, ContainerWriter
 

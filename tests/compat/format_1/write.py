@@ -29,8 +29,8 @@ from support.compat_questions import ask, exported, fields
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 import ngramdb
-from ngramdb.engine.changes import deletion
-from ngramdb.engine.storage import creation, transaction
+from ngramdb.engine.changes import removals
+from ngramdb.engine.storage import files, transaction
 
 LINES = [
     '{"text": "time flies like an arrow", "kind": "proverb", "year": 1930, "ok": true, "score": 0.5}',
@@ -282,7 +282,7 @@ def as_json(found: dict[str, Any]) -> str:
 
 
 def main(target: Path) -> None:
-    for module in (creation, deletion, transaction):
+    for module in (files, removals, transaction):
         module.author = lambda: "ann@example"  # type: ignore[attr-defined]
     scratch = target / "scratch"
     folder = scratch / "database"

@@ -19,7 +19,7 @@ from support.foreign_indexes import tokengrams_arrays, write_infini_gram
 from tokenizers import Tokenizer
 
 import ngramdb
-from ngramdb.engine.corpus import key_cache
+from ngramdb.engine.corpus import caches
 from ngramdb.errors import BindError, CorruptionError, InvalidArgument, NgramdbError, StorageError
 from ngramdb.segments.attached import AttachedSegment
 from ngramdb.tokenizers.registry import create_tokenizer
@@ -462,7 +462,7 @@ def test_folders_without_an_index_are_refused(tmp_path):
 
 
 def test_sampled_keys_are_kept_beside_the_database(index, tmp_path, monkeypatch):
-    monkeypatch.setattr(key_cache, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(caches, "FEWEST_ROWS", 1)
     for _ in range(2):
         with ngramdb.connect(tmp_path / "db") as db:
             assert db.attach(index, "pile").count([1, 2]) == 3
@@ -488,8 +488,8 @@ def test_attaching_samples_no_keys_and_the_first_question_does(tmp_path, monkeyp
     documents = [pieces.encode(text).tolist() for text in SAYINGS]
     index = write_infini_gram(tmp_path / "index", documents, np.uint16, 2)
     sampled = []
-    keys_of = key_cache.keys_of
-    monkeypatch.setattr(key_cache, "keys_of", lambda *given: sampled.append(given) or keys_of(*given))
+    keys_of = caches.keys_of
+    monkeypatch.setattr(caches, "keys_of", lambda *given: sampled.append(given) or keys_of(*given))
     with ngramdb.connect() as db:
         pile = db.attach(index, "pile", tokenizer=os.fspath(PIECES))
         db.execute(f"ATTACH '{index}' AS again (TOKENIZER '{PIECES}')")
@@ -575,7 +575,7 @@ def test_an_attached_index_is_read_into_memory_as_prewarm_says(index, monkeypatc
 
 
 def test_nothing_is_kept_where_nothing_may_be_written(index, tmp_path, monkeypatch):
-    monkeypatch.setattr(key_cache, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(caches, "FEWEST_ROWS", 1)
     ngramdb.connect(tmp_path / "db").close()
     with ngramdb.connect(tmp_path / "db", read_only=True) as db:
         assert db.attach(index, "pile").count([1, 2]) == 3

@@ -124,7 +124,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(audit.Removal, "fields", old_fields)
-        patched.setattr("ngramdb.engine.changes.deletion.origin", lambda fields: {})
+        patched.setattr("ngramdb.engine.changes.removals.origin", lambda fields: {})
         patched.setattr(
             "ngramdb.questions.delete.notes",
             lambda view, chosen, where, costs: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),

@@ -13,7 +13,7 @@ import pytest
 from support.builds import answers, loaded, write_files, write_tables
 
 import ngramdb
-from ngramdb.engine.loading import part_reports
+from ngramdb.engine.loading import parts
 from ngramdb.errors import BindError, CorruptionError, InvalidArgument, LoadError, LockedError
 
 
@@ -226,9 +226,9 @@ def test_leftovers_go_with_the_next_worker_and_with_the_commit(tmp_path, files):
 def test_leftovers_of_a_worker_that_lives_stay(tmp_path, files):
     out = tmp_path / "parts"
     out.mkdir()
-    with part_reports.running(str(out), "part-00000-of-00002", "0123456789abcdef") as path:
+    with parts.running(str(out), "part-00000-of-00002", "0123456789abcdef") as path:
         ngramdb.connect(path).close()
-        assert part_reports.remove_leftovers(str(out)) == 0 and os.path.exists(path)
+        assert parts.remove_leftovers(str(out)) == 0 and os.path.exists(path)
     assert listing(out) == []
 
 

@@ -276,5 +276,5 @@ def test_items_are_tokenized_by_the_corpus_own_tokenizer(db, tmp_path, monkeypat
     corpus = db.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "tokenizer.json"))
     corpus.append(["one two three four five six"])
     (tmp_path / "exam.jsonl").write_text(json.dumps({"text": "two three four"}))
-    monkeypatch.setattr("ngramdb.engine.corpus.key_cache.open_tokenizer", None)
+    monkeypatch.setattr("ngramdb.engine.corpus.caches.open_tokenizer", None)
     assert corpus.decontaminate(tmp_path / "exam.jsonl", n=3, threshold=0, dry_run=True).contaminated == 1

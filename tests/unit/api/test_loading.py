@@ -25,7 +25,7 @@ def files(tmp_path):
 
 
 def test_progress_tells_the_bytes_that_are_read_and_all_there_are(db, files, monkeypatch):
-    monkeypatch.setattr("ngramdb.engine.loading.batches.BATCH_DOCUMENTS", 100)
+    monkeypatch.setattr("ngramdb.engine.loading.encoding.BATCH_DOCUMENTS", 100)
     told = []
     db.create_corpus("c").load(files, progress=told.append)
     total = sum(file.stat().st_size for file in files)

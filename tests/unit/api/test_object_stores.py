@@ -15,9 +15,9 @@ from support import builds, object_store
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.engine.corpus import memory_residency
-from ngramdb.engine.storage.directory import block_cache, remote
+from ngramdb.engine.corpus import grouped
 from ngramdb.engine.storage.directory import object_store as stores
+from ngramdb.engine.storage.directory import remote
 from ngramdb.segments import far_index
 
 QUESTIONS = (
@@ -180,7 +180,7 @@ def test_with_a_far_index_no_cold_count_takes_more_requests(server, far, monkeyp
     if name == "near":
         grams, counts = grams[:5], counts[:5]
     for attribute, value in (("UNIT", 4096), ("AROUND", 4), ("MOST", 8)):
-        monkeypatch.setattr(block_cache, attribute, value)
+        monkeypatch.setattr(stores, attribute, value)
     for attribute, value in (("WHOLE", 65_536), ("TOGETHER", 16_384), ("TAIL", 4096), ("TAIL_SHARE", 25)):
         monkeypatch.setattr(remote, attribute, value)
     url = object_store.put(folder / f"{name}.ngdb", f"{name}.ngdb")
@@ -610,16 +610,14 @@ def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, smal
 
 
 def test_an_index_whose_segments_are_here_asks_them_one_after_the_other(local, small, monkeypatch):
-    monkeypatch.setattr(
-        memory_residency, "WAITED_S", 1e9
-    )  # no question is one that waited, however busy the machine
+    monkeypatch.setattr(grouped, "WAITED_S", 1e9)  # no question is one that waited, however busy the machine
     with ngramdb.connect(f"file://{local}", read_only=True) as db:
         corpus = db.corpus("c")
         index = corpus._bound.current().index
         asked = []
         ask = index.ask
         index.ask = lambda questions: asked.append(questions) or ask(questions)
-        for _ in range(memory_residency.QUESTIONS):
+        for _ in range(grouped.QUESTIONS):
             corpus.count("the")
         before = len(asked)
         assert before

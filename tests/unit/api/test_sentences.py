@@ -7,7 +7,7 @@ import pytest
 from support.connections import connection_of
 
 import ngramdb
-from ngramdb.engine.corpus import sentences
+from ngramdb.engine.corpus import slice
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, ResourceError, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 
@@ -147,7 +147,7 @@ def test_sentences_that_are_not_known_are_refused():
 
 
 def test_a_corpus_too_large_for_an_index_of_its_sentences_is_refused(monkeypatch):
-    monkeypatch.setattr(sentences, "MAX_INDEXED", 4)
+    monkeypatch.setattr(slice, "MAX_SENTENCE_TOKENS", 4)
     with ngramdb.connect() as db:
         corpus = filled(db, "c", "words", ["the cat", "the dog sat"])
         with pytest.raises(ResourceError, match=r"5 tokens, at most 4; .*WHERE, or .*DOCUMENT"):
@@ -159,7 +159,7 @@ def test_indexing_sentences_stops():
     with ngramdb.connect() as db:
         corpus = filled(db, "c", "words", LINES)
         with pytest.raises(TimeoutExceeded), Interrupt(timeout=0.0):
-            sentences.SentenceView(corpus._bound.current())
+            slice.SentenceView(corpus._bound.current())
 
 
 def test_a_text_is_a_document_or_cut_into_sentences():

@@ -13,7 +13,7 @@ import ngramdb
 from ngramdb import registries
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
-from ngramdb.engine.corpus import memory_residency
+from ngramdb.engine.corpus import grouped
 from ngramdb.questions import ngram_list
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
@@ -81,10 +81,8 @@ def test_answers_are_those_of_one_machine_whoever_is_lost(database):
 def test_warming_reads_each_segment_where_it_is_held(database, monkeypatch):
     with crews.connect(database, 3, replicas=2) as db:
         warmed = []
-        warm = memory_residency.warm
-        monkeypatch.setattr(
-            memory_residency, "warm", lambda segments: warmed.extend(segments) or warm(segments)
-        )
+        warm = grouped.warm
+        monkeypatch.setattr(grouped, "warm", lambda segments: warmed.extend(segments) or warm(segments))
         found = db.corpus("c").warm()
         view = db.corpus("c")._bound.current()
         segments = [*view.segments, *view.subtracted]

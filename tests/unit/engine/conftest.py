@@ -8,10 +8,10 @@ import uuid
 import numpy as np
 import pytest
 from support.changes import load_documents
+from support.faulty_directory import FaultyDirectory
 
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import write_content

@@ -13,9 +13,9 @@ from support.reference import ReferenceIndex
 from support.subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.engine.changes.equal_documents import equal_documents
-from ngramdb.engine.corpus import common_vocabulary
+from ngramdb.engine.corpus import common
 from ngramdb.engine.corpus.algebra import AlgebraView, Term
+from ngramdb.engine.corpus.common import equal_documents
 from ngramdb.errors import BindError, ExecutionError, ResourceError
 
 BIG = 10**6
@@ -268,7 +268,7 @@ def test_tokenizers_must_be_the_same(database, tokenizer_json, monkeypatch):
     with pytest.raises(BindError, match="w and b have different tokenizers, words and bytes"):
         algebra(database, "w + b")
     assert algebra(database, "j + k").index.count([256]) == 2
-    monkeypatch.setattr(common_vocabulary, "MAX_TRANSLATED", 1)
+    monkeypatch.setattr(common, "MAX_TRANSLATED", 1)
     with pytest.raises(ResourceError, match="vocabularies of w and v differ"):
         algebra(database, "w + v")
 

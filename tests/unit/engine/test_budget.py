@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import ngramdb
-from ngramdb.engine.changes.hardware import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
+from ngramdb.engine.changes.sizing import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
 from ngramdb.engine.loading import writer
 from ngramdb.errors import ResourceError
 

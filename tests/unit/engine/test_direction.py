@@ -10,7 +10,7 @@ import pytest
 from support.trained import word_pieces
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from ngramdb.engine.corpus.document_direction import check_direction
+from ngramdb.engine.corpus.attached import check_direction
 from ngramdb.errors import InvalidArgument
 from ngramdb.tokenizers.registry import create_tokenizer
 

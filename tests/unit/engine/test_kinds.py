@@ -14,8 +14,7 @@ from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import CorruptionError, FormatVersionError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container import SEGMENT_KINDS
-from ngramdb.segments.registry import Kind, register
-from ngramdb.segments.segment import NativeSegment
+from ngramdb.segments.segment import Kind, NativeSegment, register
 
 DOCUMENTS = ["to be or not to be", "", "be that as it may", "to be", "it may be", "not to be that way"]
 

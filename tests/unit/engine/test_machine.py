@@ -7,14 +7,14 @@ import os
 import pytest
 
 import ngramdb
-from ngramdb.engine.changes import hardware
+from ngramdb.engine.changes import sizing
 
 
 @pytest.fixture(autouse=True)
 def fresh():
-    hardware.memory_bytes.cache_clear()
+    sizing.memory_bytes.cache_clear()
     yield
-    hardware.memory_bytes.cache_clear()
+    sizing.memory_bytes.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def fresh():
 )
 def test_a_container_may_have_less_than_the_machine(tmp_path, monkeypatch, content, expected):
     (tmp_path / "memory.max").write_text(content)
-    monkeypatch.setattr(hardware, "_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
+    monkeypatch.setattr(sizing, "_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}.__getitem__)
-    assert hardware.memory_bytes() == expected
+    assert sizing.memory_bytes() == expected
 
 
 @pytest.mark.parametrize(

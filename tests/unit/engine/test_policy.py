@@ -10,8 +10,8 @@ import pytest
 
 from ngramdb.engine.changes import change
 from ngramdb.engine.changes.change import WriteOptions
-from ngramdb.engine.changes.hardware import BASE_BYTES
-from ngramdb.engine.changes.policy import (
+from ngramdb.engine.changes.sizing import (
+    BASE_BYTES,
     FAN_IN,
     FEW,
     FLOOR,

@@ -12,8 +12,8 @@ from support.indexes import packed, plain, rows_of
 from support.reference import ReferenceIndex
 
 from ngramdb.engine.changes.audit import removals, removed_documents
-from ngramdb.engine.changes.deletion import restore_corpus
-from ngramdb.engine.changes.policy import FAN_IN
+from ngramdb.engine.changes.removals import restore_corpus
+from ngramdb.engine.changes.sizing import FAN_IN
 from ngramdb.errors import BindError, CorruptionError, LockedError
 
 BIG = 10**6

@@ -12,7 +12,7 @@ import pytest
 
 import ngramdb
 from ngramdb._cext.base.checksums import FileChecksums
-from ngramdb.engine.corpus import memory_residency
+from ngramdb.engine.corpus import grouped
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import SMALL_BLOCK_SIZE as BLOCK_SIZE
 
@@ -125,7 +125,7 @@ def test_not_where_that_is_switched_off(db: ngramdb.Connection) -> None:
 
 
 def test_not_where_memory_has_no_room_for_it(db: ngramdb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_residency, "memory_bytes", lambda: 2 * N_TOKENS)
+    monkeypatch.setattr(grouped, "memory_bytes", lambda: 2 * N_TOKENS)
     ask(db, 20)
     assert share(db) < 0.3
 
@@ -156,7 +156,7 @@ def test_an_index_is_read_when_that_is_asked_for(db: ngramdb.Connection) -> None
 def test_of_an_index_larger_than_memory_the_directory_is_read_first(
     db: ngramdb.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_residency, "memory_bytes", lambda: 4 * N_TOKENS)
+    monkeypatch.setattr(grouped, "memory_bytes", lambda: 4 * N_TOKENS)
     warmed = db.corpus("c").warm()
     assert 0.2 < warmed.bytes_in_memory / warmed.bytes < 0.6
     (segment,) = db.snapshot.view("c").segments

@@ -10,7 +10,7 @@ import pytest
 from support.changes import delete_documents
 from support.reference import ReferenceIndex
 
-from ngramdb.engine.corpus.key_cache import MAX_OPEN, tokenizer_of
+from ngramdb.engine.corpus.caches import MAX_OPEN, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError, StorageError

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngramdb.engine.changes.hardware import has_large_pages
+from ngramdb.engine.changes.sizing import has_large_pages
 from ngramdb.segments import segment
 
 SUMS = Path("/proc/self/smaps_rollup")

@@ -13,11 +13,11 @@ from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, QueryCancelled, ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module
+from ngramdb.segments.base import Part
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
-from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.chars import BytesTokenizer
 

@@ -12,13 +12,13 @@ from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError
 from ngramdb.interrupts import Interrupt
+from ngramdb.segments.base import Part
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
-from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
-from ngramdb.segments.sentences import SENTENCES, SentenceBuilder
+from ngramdb.segments.text import SENTENCES, SentenceBuilder
 
 # The lengths of the sentences of each document.
 documents = st.lists(st.lists(st.integers(1, 12), max_size=5), min_size=1, max_size=6)

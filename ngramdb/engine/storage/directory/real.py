@@ -19,8 +19,15 @@ from functools import cache
 
 from ngramdb._cext.base.descriptors import Descriptor
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.storage.directory.folders import Folder, begin_writing, make_folder, map_file
-from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
+from ngramdb.engine.storage.directory.local_files import (
+    FileLock,
+    Folder,
+    begin_writing,
+    hold_file,
+    is_held,
+    make_folder,
+    map_file,
+)
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import Deferred
 from ngramdb.regular_files import NO_FOLLOW, open_regular

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from ngramdb import fork_safety, interrupts
-from ngramdb.engine.storage.directory import block_cache
+from ngramdb.engine.storage.directory import object_store
 from ngramdb.engine.storage.directory.base import (
     Directory,
     WritableFile,
@@ -24,9 +24,14 @@ from ngramdb.engine.storage.directory.base import (
     split_name,
     storage_errors,
 )
-from ngramdb.engine.storage.directory.block_cache import BlockCache, CachedFile
 from ngramdb.engine.storage.directory.memory import MemoryLock
-from ngramdb.engine.storage.directory.object_store import WRITABLE, ObjectStore, Stored
+from ngramdb.engine.storage.directory.object_store import (
+    WRITABLE,
+    BlockCache,
+    CachedFile,
+    ObjectStore,
+    Stored,
+)
 from ngramdb.errors import InvalidArgument, LockedError
 from ngramdb.segments.container import Scratch, Source
 
@@ -258,7 +263,7 @@ class _Source:
         self._file = file
         self._path = path
         self.together = TOGETHER
-        self.around = block_cache.UNIT * block_cache.AROUND
+        self.around = object_store.UNIT * object_store.AROUND
 
     def __call__(self, start: int, stop: int, table_start: int, table_stop: int, again: bool) -> None:
         with storage_errors("read", self._path):

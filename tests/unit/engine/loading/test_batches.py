@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ngramdb.engine.loading import batches as module
-from ngramdb.engine.loading.batches import batches, read_ahead
+from ngramdb.engine.loading import encoding as module
+from ngramdb.engine.loading.encoding import batches, read_ahead
 from ngramdb.errors import LoadError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngramdb.engine.loading import batches
+from ngramdb.engine.loading import encoding
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.tokenizers import fast
@@ -37,7 +37,7 @@ WORDS = [
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     monkeypatch.setattr(fast, "WORTHWHILE_BYTES", 0)
-    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 7)
+    monkeypatch.setattr(encoding, "BATCH_DOCUMENTS", 7)
 
 
 def random_documents(seed: int, n: int = 60) -> list[Document]:

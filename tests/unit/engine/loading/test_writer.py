@@ -130,7 +130,7 @@ def test_appending_a_document_starts_no_thread_and_writes_three_files(faulty_dat
 def test_segments_end_where_they_are_full(
     database, monkeypatch, lengths, segment_tokens, expected, batch_documents
 ):
-    monkeypatch.setattr("ngramdb.engine.loading.batches.BATCH_DOCUMENTS", batch_documents)
+    monkeypatch.setattr("ngramdb.engine.loading.encoding.BATCH_DOCUMENTS", batch_documents)
     documents = [[i] * n for i, n in enumerate(lengths)]
     database.create()
     outcome = database.load(documents, segment_tokens=segment_tokens)
@@ -393,7 +393,7 @@ def test_no_thread_is_left_behind(database):
 
 def test_memory_is_bounded_by_the_segments_not_by_the_input(database, monkeypatch):
     # Files are counted out: in memory they are the database itself.
-    monkeypatch.setattr("ngramdb.engine.loading.batches.BATCH_ID_BYTES", 1 << 16)
+    monkeypatch.setattr("ngramdb.engine.loading.encoding.BATCH_ID_BYTES", 1 << 16)
 
     class Nowhere:
         def __init__(self, file):

@@ -6,9 +6,9 @@ import threading
 import time
 
 import pytest
+from support.faulty_directory import FaultyDirectory
 
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.errors import InvalidArgument, LockedError
 
 

@@ -14,7 +14,7 @@ import pytest
 from support.alone import run_alone
 
 from ngramdb.engine.storage.directory import RealDirectory
-from ngramdb.engine.storage.directory.folders import begin_writing
+from ngramdb.engine.storage.directory.local_files import begin_writing
 from ngramdb.errors import InvalidArgument, LockedError
 
 
@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_be_synced_is_passed_over_but_a_real_fault_is_not(d
 HOLD = """
 import sys, time
 from ngramdb.engine.storage.directory import RealDirectory
-from ngramdb.engine.storage.directory.folders import begin_writing
+from ngramdb.engine.storage.directory.local_files import begin_writing
 lock = RealDirectory(sys.argv[1]).lock_writer()
 print("locked", flush=True)
 sys.stdin.read()

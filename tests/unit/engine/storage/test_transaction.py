@@ -8,9 +8,9 @@ import sys
 from dataclasses import replace
 
 import pytest
+from support.faulty_directory import FaultyDirectory
 
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.engine.storage.manifest import FileRef
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument, StorageError

@@ -1,7 +1,8 @@
-"""Sampled keys of attached indexes, cached beside the database so that each process need not sample them.
+"""Caches: sampled keys of attached indexes, as files beside the database; and open tokenizers, in memory.
 
-A file of `cache/` belongs to no version and may be removed at any time; if it cannot be read or written,
-keys are sampled again. FORMAT.md, "Cache", has its layout.
+With the keys in a file, not every process need sample them. A file of `cache/` belongs to no version and may
+be removed at any time; if it cannot be read or written, keys are sampled again. FORMAT.md, "Cache", has its
+layout.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ngramdb import fork_safety
 from ngramdb._cext.segment.table_index import TableIndex
-from ngramdb.engine.storage.layout import temporary_name
+from ngramdb.engine.storage.files import temporary_name
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError

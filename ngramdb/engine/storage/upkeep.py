@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from ngramdb.engine.storage.directory.base import Directory, split_name
-from ngramdb.engine.storage.layout import KINDS, MARKER_KIND, SEGMENTS, manifest_name
+from ngramdb.engine.storage.files import KINDS, MARKER_KIND, SEGMENTS, manifest_name, read_version
 from ngramdb.engine.storage.manifest import FileRef, Manifest
-from ngramdb.engine.storage.versions import read_version
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import Container, FileInfo
