@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C reach the tests and the programs they start, even if a shell started them in the background:
     it then has the signal ignored, and children inherit that.
     """
+    if sys.dont_write_bytecode:
+        _keep_bytecode_apart(str(config.rootpath / ".pytest_cache" / "bytecode"))
     if config.getoption("--rewrite"):
         os.environ["NGRAMDB_REWRITE"] = "1"
     if config.getoption("--ray"):
@@ -45,6 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--plain"):
         segment._KINDS["native"] = Kind("native", KIND, PlainSegment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _keep_bytecode_apart(folder: str) -> None:
+    """Have compiled modules kept outside the tree if they must not be kept in it. Tests start hundreds of
+    processes of Python; each would compile all that it imports, which is two thirds of its time.
+    """
+    sys.dont_write_bytecode, sys.pycache_prefix = False, folder
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
 
 
 # Percentage of the examples of each property test: `usual` for each change, `few` for a second Python

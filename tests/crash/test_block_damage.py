@@ -114,13 +114,13 @@ def test_enough_counts_find_every_damage(section):
     """In the directory once half of it has been read; in rows and text once all are needed."""
     files, name, grams = sound()
     place = Container.open(memoryview(files[name]), name).sections[section]
-    for at in range(place.offset, place.offset + place.length, place.length // 5 + 1):
+    pairs = np.arange(9_000_000, dtype=np.int64).reshape(-1, 3)
+    pairs = np.stack([pairs[:, 0] % 3000, pairs[:, 1] // 3 % 3000], axis=1).reshape(-1)
+    for at in range(place.offset, place.offset + place.length, place.length // 3 + 1):
         with opened(flipped(at), read_only=True) as db:
             corpus = db.corpus("c")
             with pytest.raises(CorruptionError, match=f"byte {at // 4096 * 4096} is damaged"):
-                every = np.arange(9_000_000, dtype=np.int64).reshape(-1, 3)
-                every = np.stack([every[:, 0] % 3000, every[:, 1] // 3 % 3000], axis=1).reshape(-1)
-                corpus.count_many((every, np.arange(0, len(every) + 1, 2)))
+                corpus.count_many((pairs, np.arange(0, len(pairs) + 1, 2)))
                 answer(corpus, "tokens", grams)
                 corpus._bound.current().segments[0].index.positions(0, N_TOKENS)
 
