@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ngramdb import bool_arguments
 from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.lazy import lazy_module
-from ngramdb.questions import model_queries
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
@@ -21,7 +20,16 @@ if TYPE_CHECKING:
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import language_models, packing, python_warnings, results, to_ast, trace_plan
+    from ngramdb.questions import (
+        count,
+        document_columns,
+        language_models,
+        packing,
+        python_warnings,
+        results,
+        to_ast,
+        trace,
+    )
     from ngramdb.questions.results import (
         Spans,
         StoredDocument,
@@ -30,11 +38,13 @@ if TYPE_CHECKING:
 else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     conversion = lazy_module("ngramdb.api.conversion")
+    document_columns = lazy_module("ngramdb.questions.document_columns")
     language_models = lazy_module("ngramdb.questions.language_models")
+    count = lazy_module("ngramdb.questions.count")
     packing = lazy_module("ngramdb.questions.packing")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     results = lazy_module("ngramdb.questions.results")
-    trace_plan = lazy_module("ngramdb.questions.trace_plan")
+    trace = lazy_module("ngramdb.questions.trace")
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
@@ -62,7 +72,7 @@ class ArrayVerbs:
             No document has this id.
         """
         with self._bound.work():
-            return python_warnings.document(self._bound.current(), doc_id)
+            return document_columns.document(self._bound.current(), doc_id)
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
         """Return the spans of `trace` as arrays, without their documents.
@@ -80,7 +90,7 @@ class ArrayVerbs:
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
-            found = trace_plan.maximal_spans(trace_plan.longest_matches(view.index, ids), min_length)
+            found = trace.maximal_spans(trace.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
     def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
@@ -101,7 +111,7 @@ class ArrayVerbs:
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
-            return trace_plan.match_ends(trace_plan.longest_matches(view.index, ids)) - np.arange(len(ids))
+            return trace.match_ends(trace.longest_matches(view.index, ids)) - np.arange(len(ids))
 
     # ---- many questions at once
 
@@ -132,7 +142,7 @@ class ArrayVerbs:
         ngrams = packing.listed(ngrams)
         matched = self._bound.database.settings.match != "tokens"
         if matched and isinstance(ngrams, list) and any(isinstance(ngram, str) for ngram in ngrams):
-            return model_queries.count_as_set(self._bound, ngrams)
+            return count.count_as_set(self._bound, ngrams)
         with self._bound.work():
             flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
             try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
-    from ngramdb.questions import corpora, docs_plan, parsing, python_warnings, to_ast
+    from ngramdb.questions import corpora, docs, parsing, python_warnings, to_ast
     from ngramdb.questions.binder import Binder
     from ngramdb.source import IntArray
 else:
@@ -34,8 +34,8 @@ else:
     parsing = lazy_module("ngramdb.questions.parsing")
     binders = lazy_module("ngramdb.questions.binder")
     corpora = lazy_module("ngramdb.questions.corpora")
+    docs = lazy_module("ngramdb.questions.docs")
     grams = lazy_module("ngramdb.patterns.grams")
-    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     ast = lazy_module("ngramdb.language.ast")
     parameters = lazy_module("ngramdb.planner.parameters")
     planner = lazy_module("ngramdb.planner.planner")
@@ -268,13 +268,13 @@ class BoundPart(BoundCorpus):
         """Return the part of the corpus at a version."""
         whole = self._whole.opened(snapshot)
         condition, phrases = self._whole.condition(self._where, self._params, whole)
-        counting = docs_plan.CountDocuments(whole, condition, phrases=phrases)
+        counting = docs.CountDocuments(whole, condition, phrases=phrases)
         self._whole.number(counting)  # warns of likely mistakes in the condition
         plan = self.optimized(counting)
-        assert isinstance(plan, docs_plan.CountDocuments)
+        assert isinstance(plan, docs.CountDocuments)
         with self.work():
             found = per_segment.matching(whole, plan.where, plan.costs, None)
-        return whole.sliced([docs.numbers() for _, docs in found], self._where)
+        return whole.sliced([chosen.numbers() for _, chosen in found], self._where)
 
     def session(self) -> DatabaseSession:
         """Return the database, in which the corpus's name refers to the part."""

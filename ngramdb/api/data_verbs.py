@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from ngramdb.planner import parameters as load_options
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.questions import binder, delete, docs_plan, parsing, python_warnings, to_ast
+    from ngramdb.questions import binder, delete, parsing, python_warnings, to_ast
     from ngramdb.questions import copy as copying
+    from ngramdb.questions import docs as document_queries
     from ngramdb.questions.signatures import Documents, LoadOptions, Table, Unpack
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
@@ -45,6 +46,7 @@ else:
     binder = lazy_module("ngramdb.questions.binder")
     copying = lazy_module("ngramdb.questions.copy")
     delete = lazy_module("ngramdb.questions.delete")
+    document_queries = lazy_module("ngramdb.questions.docs")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
@@ -57,7 +59,6 @@ else:
     load_options = lazy_module("ngramdb.planner.parameters")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.questions.parsing")
-    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     python_warnings = lazy_module("ngramdb.questions.python_warnings")
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
@@ -450,7 +451,7 @@ class DataVerbs:
         """
         view = self._bound.current()
         found, phrases = self._bound.condition(where, params, view)
-        documents = docs_plan.Documents(view, found)
+        documents = document_queries.Documents(view, found)
         options = {} if format is None else {"format": format}
         name = conversion.as_path(path)
         return self._bound.number(copying.ExportDocuments(documents, name, options, phrases=phrases))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.questions import docs_plan
+    from ngramdb.questions import docs
     from ngramdb.questions.plans import BindCondition, Written
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
@@ -46,7 +46,7 @@ else:
     loading = lazy_module("ngramdb.engine.loading.request")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
-    docs_plan = lazy_module("ngramdb.questions.docs_plan")
+    docs = lazy_module("ngramdb.questions.docs")
 
 
 class DatabaseSession:
@@ -171,9 +171,9 @@ class DatabaseSession:
         store = self._database.store
         newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
         plan, _ = planner.optimize(
-            docs_plan.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
+            docs.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
         )
-        assert isinstance(plan, docs_plan.CountDocuments)
+        assert isinstance(plan, docs.CountDocuments)
         return plan.where, plan.costs
 
     def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
@@ -203,7 +203,7 @@ class DatabaseSession:
         return exporting.export_rows(rows, path, format)
 
     def run_export(self, documents: plans.Plan, path: str, format: str | None, /) -> Written:
-        assert isinstance(documents, docs_plan.Documents)
+        assert isinstance(documents, docs.Documents)
         return exporting.export_documents(documents, path, format)
 
     def run_analyze(self, name: str, order: int | None, /) -> analyzing.AnalysisReport:

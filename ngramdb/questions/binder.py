@@ -40,10 +40,8 @@ if TYPE_CHECKING:
         ngrams,
         prob,
         score,
-        settings,
         show,
         trace,
-        versions,
     )
 else:
     bind_conditions = lazy_module("ngramdb.planner.bind_conditions")
@@ -63,10 +61,8 @@ else:
     ngrams = lazy_module("ngramdb.questions.ngrams")
     prob = lazy_module("ngramdb.questions.prob")
     score = lazy_module("ngramdb.questions.score")
-    settings = lazy_module("ngramdb.questions.settings")
     show = lazy_module("ngramdb.questions.show")
     trace = lazy_module("ngramdb.questions.trace")
-    versions = lazy_module("ngramdb.questions.versions")
 
 Bind = Callable[[Scope, Any], plan.Plan]
 
@@ -91,18 +87,18 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "DistBefore": lambda: dist.bind_before,
     "Docs": lambda: docs.bind,
     "DropCorpus": lambda: corpora.bind_drop,
-    "DropVersion": lambda: versions.bind_drop,
+    "DropVersion": lambda: maintenance.bind_drop,
     "Explain": lambda: explain.bind,
     "Generate": lambda: generate.bind,
-    "KeepVersion": lambda: versions.bind_keep,
+    "KeepVersion": lambda: maintenance.bind_keep,
     "Keywords": lambda: keywords.bind,
     "Kwic": lambda: kwic.bind,
     "Ngrams": lambda: ngrams.bind,
     "Prob": lambda: prob.bind,
-    "ResetSetting": lambda: settings.bind_reset,
-    "Restore": lambda: versions.bind_restore,
+    "ResetSetting": lambda: corpora.bind_reset,
+    "Restore": lambda: maintenance.bind_restore,
     "Score": lambda: score.bind,
-    "SetSetting": lambda: settings.bind_set,
+    "SetSetting": lambda: corpora.bind_set,
     "Show": lambda: show.bind_show,
     "Trace": lambda: trace.bind,
     "Use": lambda: corpora.bind_use,

@@ -12,7 +12,7 @@ from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.parameters import EXPORT_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.plan import Node, Outer, Plan, changed
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.docs_plan import Documents, OfDocuments
+from ngramdb.questions.docs import Documents, OfDocuments
 from ngramdb.questions.plans import Action, Session, Written, run
 
 LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")

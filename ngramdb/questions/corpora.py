@@ -1,4 +1,4 @@
-"""CREATE, DROP and ALTER CORPUS, USE, and ATTACH and DETACH of other programs' indexes."""
+"""CREATE, DROP and ALTER CORPUS, ATTACH and DETACH of other programs' indexes, and USE, SET and RESET."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from ngramdb.errors import PlanError
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS
 from ngramdb.planner.plan import Plan, changed
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.docs_plan import Documents, OfDocuments, selected
+from ngramdb.questions.docs import Documents, OfDocuments, selected
 from ngramdb.questions.plans import Action, Session
 from ngramdb.registries import DEFAULT_TOKENIZER
 
@@ -218,3 +218,51 @@ class UseCorpus(Action):
     def act(self, session: Session) -> Result:
         session.run_use(self.name)
         return Result(summary={"message": f"using corpus {self.name}"})
+
+
+def bind_set(scope: Scope, node: ast.SetSetting) -> Plan:
+    """Bind SET."""
+    name = _name(scope, node.name)
+    try:
+        value = scope.catalog.check_setting(name, scope.scalar(node.value))
+    except InvalidArgument as error:
+        scope.fail(PlanError, str(error), node.value, error)
+    return ChangeSetting(name, value)
+
+
+def bind_reset(scope: Scope, node: ast.ResetSetting) -> Plan:
+    """Bind RESET."""
+    return ChangeSetting(_name(scope, node.name), reset=True)
+
+
+def _name(scope: Scope, name: ast.Name) -> str:
+    known = scope.catalog.setting_names()
+    if name.value.lower() not in known:
+        scope.unknown("setting", name, known, "there are no settings")
+    return name.value.lower()
+
+
+@dataclass(frozen=True)
+class ChangeSetting(Action):
+    """SET; `value` None with `reset` restores the default."""
+
+    name: str
+    value: str | int | float | bool | None = None
+    reset: bool = False
+
+    def label(self) -> str:
+        return f"reset {self.name}" if self.reset else f"set {self.name} to {self.value!r}"
+
+    def act(self, session: Session) -> Result:
+        value = session.run_setting(self.name, self.value, self.reset)
+        message = f"{self.name} = {notation(value)}"
+        return Result(summary={"message": message, "name": self.name, "value": value})
+
+
+def notation(value: str | int | float | bool) -> str:
+    """Return a setting's value as it is written in a statement."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"{value:g}" if isinstance(value, float) else str(value)

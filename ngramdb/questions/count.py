@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb import bool_arguments
+from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.verbs import Asking
+from ngramdb.questions.verbs import Asking, Bound
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
+    from ngramdb.patterns import grams
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import count_plan, model_queries, to_ast
+    from ngramdb.questions import count_plan, parsing, python_warnings, to_ast
     from ngramdb.questions.parsing import Pattern
     from ngramdb.questions.signatures import Ngram
-else:  # the first count of a process imports only what it needs
+else:
     ast = lazy_module("ngramdb.language.ast")
     plans = lazy_module("ngramdb.planner.plan")
     count_plan = lazy_module("ngramdb.questions.count_plan")
-    model_queries = lazy_module("ngramdb.questions.model_queries")
     to_ast = lazy_module("ngramdb.questions.to_ast")
+    grams = lazy_module("ngramdb.patterns.grams")
+    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    parsing = lazy_module("ngramdb.questions.parsing")
 
 
 class Verbs(Asking):
@@ -71,7 +78,7 @@ class Verbs(Asking):
             except (TypeError, OverflowError, ValueError) as error:
                 cause = error
             bound.refuse(ngram, cause)  # outside of the handler, to raise one error, not two
-        return model_queries.count(bound, ngram)
+        return count_any(bound, ngram)
 
     @bool_arguments.checked
     def counts(
@@ -151,3 +158,36 @@ def bind(scope: Scope, node: ast.Count) -> plans.Plan:
     if isinstance(what, plans.OccurrencesOf) and isinstance(what.pattern, Gram):
         return count_plan.CountGram(corpus, what.pattern)
     return count_plan.CountOccurrences(corpus, what)
+
+
+# ---- arguments that the kernel does not take as they are
+
+
+def count_any(bound: Bound, ngram: Any) -> int:
+    """Count anything but a list of token ids: a text, a pattern, a tuple or an array."""
+    if isinstance(ngram, str):
+        if bound.database.settings.match != "tokens":
+            return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
+        ids = bound.encode(ngram)
+        if not len(ids) and ngram:
+            raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
+        found = bound.count(ids)
+        if not found or "*" in ngram or "?" in ngram:
+            python_warnings.warn_of(bound.view, ngram, "match_text=True")
+        return found
+    if type(ngram) is not tuple and type(ngram) is not np.ndarray:
+        if isinstance(ngram, parsing.Pattern):
+            return bound.number(bound.bind(ast.Count(to_ast.occurring(ngram))))
+        ngram = bound.ids(ngram)
+    try:
+        return bound.count(ngram)
+    except (TypeError, OverflowError, ValueError) as error:
+        cause = error
+    bound.refuse(ngram, cause)  # outside of the handler: one error, not two
+
+
+def count_as_set(bound: Bound, ngrams: list[Any]) -> NDArray[np.int64]:
+    """Count many n-grams in one statement under the setting `match`: (n,) int64."""
+    first, *others = to_ast.occurring_each(ngrams)
+    found = bound.run(bound.bind(ast.Count(first, others=tuple(others))))
+    return np.array([row[-1] for row in found], dtype=np.int64)

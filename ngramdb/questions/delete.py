@@ -34,7 +34,7 @@ from ngramdb.planner.plan import (
     Question,
 )
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.docs_plan import BATCH_DOCUMENTS
+from ngramdb.questions.docs import BATCH_DOCUMENTS
 from ngramdb.questions.document_columns import ReturnedColumns
 from ngramdb.questions.plans import Action, BindCondition, Session
 from ngramdb.source import Catalog, Corpus

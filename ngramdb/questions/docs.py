@@ -1,13 +1,52 @@
-"""DOCS and COUNT DOCS: documents that meet a condition."""
+"""DOCS and COUNT DOCS: documents that meet a condition.
+
+Documents are found when the query is answered; their metadata and texts are read with their rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from ngramdb import bool_arguments
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import bool_arguments, interrupts
+from ngramdb.conditions.computed_values import codes_of
+from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, identity
+from ngramdb.executor.per_segment import matching
+from ngramdb.executor.results.result import Result, Row, batched
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.lazy import lazy_module
+from ngramdb.planner.plan import (
+    COUNT_COLUMNS,
+    Costs,
+    DocExpr,
+    FieldKey,
+    Node,
+    Outer,
+    Plan,
+    PlanMeter,
+    changed,
+    column_of,
+)
+from ngramdb.planner.plan.nodes import COSTS
 from ngramdb.questions.definition import Help, Tool, WrittenByHand
+from ngramdb.questions.document_columns import (
+    REST_COLUMN,
+    Fields,
+    ReturnedColumns,
+    arrow_types_of,
+    column_type,
+    document_row,
+    has_rest,
+    metadata_fields,
+)
+from ngramdb.questions.plans import Action, Query
 from ngramdb.questions.requests import (
     DESCENDING,
     ORDER_DOCUMENTS,
@@ -22,19 +61,19 @@ from ngramdb.questions.requests import (
     is_sampled,
     pattern_of,
 )
+from ngramdb.questions.sampling import Sampling, sample_documents
 from ngramdb.questions.verbs import Asking
+from ngramdb.segments.base import Segment
+from ngramdb.source import Corpus
+from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb.executor.results.result import Result
     from ngramdb.language import ast
-    from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import docs_plan, to_ast
+    from ngramdb.questions import to_ast
 else:
     ast = lazy_module("ngramdb.language.ast")
-    plans = lazy_module("ngramdb.planner.plan")
-    docs_plan = lazy_module("ngramdb.questions.docs_plan")
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
@@ -87,7 +126,7 @@ class Verbs(Asking):
             limit, offset = to_ast.at_least(0, "limit", limit), to_ast.whole(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
-        return self._bound.run(docs_plan.Documents(view, found, descending, limit, offset, phrases=phrases))
+        return self._bound.run(Documents(view, found, descending, limit, offset, phrases=phrases))
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
         """Return the number of documents that meet a condition: COUNT DOCS.
@@ -98,7 +137,7 @@ class Verbs(Asking):
         """
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
-        return self._bound.number(docs_plan.CountDocuments(view, found, phrases=phrases))
+        return self._bound.number(CountDocuments(view, found, phrases=phrases))
 
     def sample(
         self,
@@ -156,15 +195,15 @@ DEFINITION = WrittenByHand(
 )
 
 
-def bind(scope: Scope, node: ast.Docs) -> plans.Plan:
+def bind(scope: Scope, node: ast.Docs) -> Plan:
     """Return the plan of DOCS."""
     from ngramdb.planner import bind_conditions, bind_fields
     from ngramdb.questions.sampling import bind_sample
 
     corpus = scope.corpus(node.source)
     keys = bind_fields.document_keys(scope, node.order_by, corpus)
-    by_id = len(keys) == 1 and keys[0] == plans.FieldKey("doc_id", True, keys[0].descending)
-    return docs_plan.Documents(
+    by_id = len(keys) == 1 and keys[0] == FieldKey("doc_id", True, keys[0].descending)
+    return Documents(
         corpus,
         bind_conditions.condition(scope, node.where, corpus),
         descending=by_id and keys[0].descending,
@@ -176,7 +215,7 @@ def bind(scope: Scope, node: ast.Docs) -> plans.Plan:
     )
 
 
-def bind_count(scope: Scope, node: ast.CountDocs) -> plans.Plan:
+def bind_count(scope: Scope, node: ast.CountDocs) -> Plan:
     """Return the plan of COUNT DOCS: one number, or a row for each group."""
     from ngramdb.planner import bind_conditions
 
@@ -190,4 +229,291 @@ def bind_count(scope: Scope, node: ast.CountDocs) -> plans.Plan:
         from ngramdb.questions.count_groups import refuse_order
 
         refuse_order(scope, node)
-    return docs_plan.CountDocuments(corpus, where)
+    return CountDocuments(corpus, where)
+
+
+# Documents per batch: their texts are in memory together.
+BATCH_DOCUMENTS = 16
+
+# The column with the corpus of each document of a sum of corpora.
+CORPUS = "corpus"
+
+# Documents: the segment, and the number in it.
+Numbered = Iterator[tuple[Segment, int]]
+
+_Shape = tuple[Fields, tuple[str, ...], tuple[type, ...], tuple[Any, ...]]
+_SHAPES: WeakKeyDictionary[Corpus, _Shape] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class CountDocuments(Query):
+    """COUNT DOCS."""
+
+    takes_plain_docs = True
+
+    where: DocExpr
+    costs: Costs | None = field(default=COSTS, compare=False)
+
+    def label(self) -> str:
+        return "count documents"
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.corpus
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+    def answer(self, meter: PlanMeter | None = None) -> Result:
+        """Return one number."""
+        n = _number_of(matching(self.corpus, self.where, self.costs, meter))
+        result = Result.of_rows(COUNT_COLUMNS, [(n,)])
+        result.found = n > 0
+        return result
+
+
+@dataclass(frozen=True)
+class Documents(Query):
+    """DOCS."""
+
+    takes_plain_docs = True
+
+    where: DocExpr
+    descending: bool = False
+    limit: int | None = None
+    offset: int = 0
+    costs: Costs | None = field(default=COSTS, compare=False)
+    order: tuple[FieldKey, ...] = ()
+    sample: Sampling | None = None
+    returning: tuple[FieldKey, ...] = ()
+
+    def label(self) -> str:
+        if self.order:
+            parts = ["by " + ", ".join(key.label() for key in self.order)]
+        else:
+            parts = ["doc_id " + ("descending" if self.descending else "ascending")]
+        if self.sample is not None:
+            parts.append(self.sample.label())
+        if self.limit is not None:
+            parts.append(f"limit {self.limit:,}")
+        if self.offset:
+            parts.append(f"offset {self.offset:,}")
+        if self.returning:
+            parts.append("returning " + ", ".join(key.path for key in self.returning))
+        return f"documents ({', '.join(parts)})"
+
+    def documents_corpus(self) -> Corpus | None:
+        return self.corpus
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+    def answer(self, meter: PlanMeter | None = None) -> Result:
+        """Return a row per document; `summary['total']` is their number regardless of LIMIT and OFFSET."""
+        return watched_documents(self, iter, meter, with_corpora=self.corpus.n_added > 1)
+
+
+class OfDocuments(Outer, Action):
+    """An action that copies the documents of DOCS elsewhere."""
+
+    documents: Documents
+    carries_documents = True
+
+    @property
+    def inner(self) -> Plan:
+        return self.documents
+
+    def with_inner(self, inner: Plan, fired: tuple[str, ...]) -> Plan:
+        return changed(self, documents=inner)
+
+    def details(self) -> tuple[str, ...]:
+        return self.documents.details()
+
+    def where_clause(self) -> DocExpr | None:
+        return self.documents.where
+
+    def with_tree(self, tree: Node) -> Plan:
+        return changed(self, documents=changed(self.documents, where=tree))
+
+
+def watched_documents(
+    plan: Documents,
+    through: Callable[[Numbered], Numbered],
+    meter: PlanMeter | None = None,
+    with_corpora: bool = False,
+) -> Result:
+    """Answer DOCS; `through` is given the documents, and yields them while their rows are made.
+
+    `with_corpora` : in a sum, the first column is each document's corpus, in which it has its `doc_id`
+    """
+    found, summary = chosen(plan, meter)
+    n = summary["total"] if plan.sample is None else summary["sampled"]
+    stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
+    row_of: Callable[[Segment, int], Row] | None = None
+    if plan.returning:
+        returned = ReturnedColumns(plan.corpus, plan.returning)
+        columns, types, row_of = returned.names, returned.types, returned.row
+        arrow_types = returned.arrow_types()
+    else:
+        _, columns, types, arrow_types = _shape(plan.corpus)
+    batches = _row_batches(plan, found, through, row_of, with_corpora)
+    if with_corpora:
+        columns = (CORPUS, *(f"metadata.{name}" if name == CORPUS else name for name in columns))
+        types, arrow_types = (str, *types), (None, *arrow_types)
+    n_rows = max(0, stop - plan.offset)
+    result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
+    result.arrow_types = arrow_types
+    result.found = summary["total"] > 0
+    return result
+
+
+def _row_batches(
+    plan: Documents,
+    found: Sequence[tuple[Segment, DocSet]],
+    through: Callable[[Numbered], Numbered],
+    row_of: Callable[[Segment, int], Row] | None,
+    with_corpora: bool,
+) -> Iterator[list[Row]]:
+    """Yield the rows. Preparation waits for the first one, since many callers read only `total`."""
+    if row_of is None:
+        row_of = partial(document_row, fields=_shape(plan.corpus)[0], tokenizer=plan.corpus.tokenizer)
+    wanted = through(listed(plan, found))
+    if with_corpora:
+        names = corpora_by_segment(plan.corpus)
+        rows = ((names[id(segment)], *row_of(segment, i)) for segment, i in wanted)
+    else:
+        rows = (row_of(segment, i) for segment, i in wanted)
+    yield from batched(rows, BATCH_DOCUMENTS)
+
+
+def corpora_by_segment(corpus: Corpus) -> dict[int, str]:
+    """Return the corpus of each segment of a sum, by the segment's `id`."""
+    return {id(segment): corpus.corpus_of(i) for i, segment in enumerate(corpus.segments)}
+
+
+def chosen(
+    plan: Documents, meter: PlanMeter | None = None
+) -> tuple[list[tuple[Segment, DocSet]], dict[str, int]]:
+    """Return the documents of DOCS without LIMIT and OFFSET, and the summary.
+
+    `total` is the number of documents that meet the condition; with SAMPLE, `sampled` is the number of those
+    drawn, and `seed` draws the same again.
+    """
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    summary = {"total": _number_of(found)}
+    if plan.sample is not None:
+        found = sample_documents(plan.corpus, found, plan.sample)
+        summary.update(sampled=_number_of(found), seed=plan.sample.seed)
+    return found, summary
+
+
+def _number_of(found: Sequence[tuple[Segment, DocSet]]) -> int:
+    n = 0
+    for _, docs in found:  # for one segment, `sum` of a generator would take several times as long
+        n += len(docs)
+    return n
+
+
+def selected(plan: Documents) -> list[Docs]:
+    """Return the documents of DOCS, with LIMIT and SAMPLE, per segment: local numbers, ascending."""
+    found, _ = chosen(plan)
+    if plan.limit is None and not plan.offset:
+        return [docs.numbers() for _, docs in found]
+    numbers: dict[int, list[int]] = {id(segment): [] for segment, _ in found}
+    for segment, i in listed(plan, found):
+        numbers[id(segment)].append(i)
+    return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found]
+
+
+def _shape(corpus: Corpus) -> _Shape:
+    """Return the metadata fields of a corpus at one version, and the columns of its documents with types."""
+    shape = _SHAPES.get(corpus)
+    if shape is None:
+        fields = metadata_fields(corpus)
+        rest = (REST_COLUMN,) if has_rest(fields) else ()
+        columns = ("doc_id", *(column_of(name, fields) for name in fields), *rest, "length", "text")
+        types = (int, *map(column_type, fields.values()), *(dict for _ in rest), int, str)
+        came = arrow_types_of(corpus, fields)
+        arrow_types = (None, *map(came.get, fields), *(None for _ in rest), None, None)
+        shape = _SHAPES[corpus] = fields, columns, types, arrow_types
+    return shape
+
+
+def listed(plan: Documents, found: Sequence[tuple[Segment, DocSet]]) -> Iterator[tuple[Segment, int]]:
+    """Yield the chosen documents of DOCS in its order: segment and number."""
+    n = _number_of(found)
+    stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
+    return _by_fields(plan, found, stop) if plan.order else _by_id(plan, found, stop)
+
+
+def _by_id(
+    plan: Documents, found: Sequence[tuple[Segment, DocSet]], stop: int
+) -> Iterator[tuple[Segment, int]]:
+    """Yield the documents at positions `offset … stop` by doc_id, without opening other segments."""
+    position = 0
+    for segment, docs in reversed(found) if plan.descending else found:
+        n = len(docs)
+        first, last = max(plan.offset - position, 0), min(stop - position, n)
+        position += n
+        if first >= last:
+            continue
+        numbers = docs.numbers()
+        chosen = numbers[::-1][first:last] if plan.descending else numbers[first:last]
+        for i in chosen.tolist():
+            yield segment, i
+
+
+def _by_fields(
+    plan: Documents, found: Sequence[tuple[Segment, DocSet]], stop: int
+) -> Iterator[tuple[Segment, int]]:
+    """Yield the documents at positions `offset … stop` by ORDER BY."""
+    owners, numbers = documents_in_order(plan.order, found)
+    for owner, i in zip(
+        owners[plan.offset : stop].tolist(), numbers[plan.offset : stop].tolist(), strict=True
+    ):
+        yield found[owner][0], i
+
+
+def documents_in_order(
+    keys: Sequence[FieldKey], found: Sequence[tuple[Segment, DocSet]]
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return documents in the order of the keys: the place of each one's segment in `found`, and its number.
+
+    Documents that are equal in all keys stay in the order of their segments; those without a value are last,
+    ascending or descending.
+
+    Cost: 30 ns per document and key; Python objects only for distinct values.
+    """
+    numbers = [docs.numbers() for _, docs in found]
+    owners = np.repeat(np.arange(len(found)), [len(part) for part in numbers])
+    columns = [_ranks(key, found, numbers) for key in keys]
+    every = np.concatenate([np.empty(0, dtype=np.uint32), *numbers])
+    # `lexsort` sorts by its last key first, and is stable.
+    order = np.lexsort(columns[::-1]) if len(every) else np.empty(0, dtype=np.int64)
+    return owners[order], every[order]
+
+
+def _ranks(
+    key: FieldKey, found: Sequence[tuple[Segment, DocSet]], numbers: Sequence[NDArray[np.uint32]]
+) -> NDArray[np.int64]:
+    """Return, for each document, a number that orders it by one key."""
+    if key.own and key.path == DOC_ID:
+        places = np.arange(sum(map(len, numbers)))
+        return places[::-1] if key.descending else places
+    parts: list[Codes] = []
+    for i, ((segment, _), docs) in enumerate(zip(found, numbers, strict=True)):
+        interrupts.step(i, len(found))
+        chosen = None if len(docs) == segment.n_documents else docs
+        parts.append(codes_of(key, FieldReader(segment), chosen))
+    distinct: dict[Any, int] = dict.fromkeys(
+        sorted({identity(value) for part in parts for value in part.values}), 0
+    )
+    for rank, value in enumerate(distinct):
+        distinct[value] = rank
+    n = len(distinct)
+    ranks = []
+    for part in parts:
+        # Entry -1, for missing values, is the last one.
+        table = np.array([*(distinct[identity(value)] for value in part.values), n], dtype=np.int64)
+        ranks.append(table[part.codes])
+    joined = np.concatenate([np.empty(0, dtype=np.int64), *ranks])
+    return np.where(joined < n, n - 1 - joined, n) if key.descending else joined

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ngramdb.caching import cached_property
+from ngramdb.errors import InvalidArgument
 from ngramdb.executor.results.dataframes import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
+from ngramdb.questions.results import StoredDocument
 from ngramdb.segments.base import Segment
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import (
@@ -202,3 +206,20 @@ class ReturnedColumns:
         if key.path == "length":
             return segment.document_length(i)
         return document_text(segment, i, self._corpus.tokenizer)
+
+
+def document(view: Any, doc_id: int) -> StoredDocument:
+    """Return the document with this id. Raises InvalidArgument if the corpus lacks it."""
+    if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
+        raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
+    for i, segment in enumerate(view.segments):
+        number = segment.local_of(int(doc_id))
+        if number is None or np.isin(number, view.removed(i)):
+            continue
+        return StoredDocument(
+            int(doc_id),
+            document_text(segment, number, view.tokenizer),
+            segment.metadata.row(number),
+            segment.document(number).astype(np.int64),
+        )
+    raise InvalidArgument(f"{view.entry.name} has no document with the id {doc_id}")

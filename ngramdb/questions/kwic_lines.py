@@ -25,7 +25,7 @@ from ngramdb.executor.results.result import Row, TextPlace
 from ngramdb.interruptible_sort import each_once
 from ngramdb.patterns import Pattern
 from ngramdb.planner.plan import Costs, DocExpr, FieldKey, InPart, PlanMeter
-from ngramdb.questions.docs_plan import documents_in_order
+from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.document_columns import ReturnedColumns
 from ngramdb.questions.groups import forms
 from ngramdb.questions.kwic_order import TokensAt

@@ -40,12 +40,13 @@ from ngramdb.interrupts import check, require_memory
 from ngramdb.late_dataclasses import dataclass
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, PlanMeter
-from ngramdb.questions.ngram_list import COLUMNS
 from ngramdb.questions.plans import Query
 from ngramdb.segments.base import Segment
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
+
+COLUMNS = ("ngram", "token_ids", "count")
 
 # N-grams that are checked together, and the greatest number of their tokens: a few megabytes.
 CHUNK_NGRAMS = 1 << 17

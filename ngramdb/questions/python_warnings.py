@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
-from ngramdb.questions.document_columns import document_text
-from ngramdb.questions.results import StoredDocument
 
 if TYPE_CHECKING:
     from ngramdb import patterns
@@ -108,23 +103,3 @@ def _frames_of_ours() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         n, frame = n + 1, frame.f_back
     return n
-
-
-# ---- single documents and occurrences: `Corpus.document`, `Corpus.occurrences`
-
-
-def document(view: Any, doc_id: int) -> StoredDocument:
-    """Return the document with this id. Raises InvalidArgument if the corpus lacks it."""
-    if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
-        raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
-    for i, segment in enumerate(view.segments):
-        number = segment.local_of(int(doc_id))
-        if number is None or np.isin(number, view.removed(i)):
-            continue
-        return StoredDocument(
-            int(doc_id),
-            document_text(segment, number, view.tokenizer),
-            segment.metadata.row(number),
-            segment.document(number).astype(np.int64),
-        )
-    raise InvalidArgument(f"{view.entry.name} has no document with the id {doc_id}")

@@ -33,7 +33,7 @@ from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.plan import Costs, PlainDocs, PlanMeter
 from ngramdb.planner.planner import optimize
 from ngramdb.questions.binder import make_plan
-from ngramdb.questions.docs_plan import CountDocuments
+from ngramdb.questions.docs import CountDocuments
 from ngramdb.questions.parsing import parsed
 from ngramdb.source import ConditionCode
 

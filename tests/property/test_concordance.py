@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.small_corpora import IDS, corpora, loaded, places
 
 from ngramdb.api.statements import execute_all
-from ngramdb.questions import kwic_order, kwic_plan, ngram_list
+from ngramdb.questions import kwic_order, kwic_plan, ngrams
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -224,7 +224,7 @@ def counted(documents, n):
 @EXAMPLES
 @given(corpora(), st.integers(1, 10), st.none() | st.integers(0, 5), st.sampled_from([1, 3, 2**20]))
 def test_ngrams_equal_brute_force(corpus, n, top, block):
-    with loaded(corpus) as (c, documents), patch.object(ngram_list, "BLOCK_NGRAMS", block):
+    with loaded(corpus) as (c, documents), patch.object(ngrams, "BLOCK_NGRAMS", block):
         rows = c.ngrams(n, top=top).fetchall()
         expected = counted(documents.values(), n)
         assert [(tuple(ids), count) for _, ids, count in rows] == expected[:top]
@@ -237,7 +237,7 @@ def test_ngrams_of_some_documents_equal_brute_force(corpus, ngram, n, top, negat
     condition = "NOT ?" if negated else "?"
     with (
         loaded(corpus) as (c, documents),
-        patch.object(ngram_list, "MAX_COUNTED_TOKENS", 2**24 if few else 0),
+        patch.object(ngrams, "MAX_COUNTED_TOKENS", 2**24 if few else 0),
     ):
         chosen = [
             document for i, document in documents.items() if bool(places({i: document}, ngram)) != negated
@@ -255,7 +255,7 @@ def test_the_most_frequent_ngrams_of_a_sample_of_rows_are_those_of_all_rows():
             for n in (1, 2, 3):
                 expected = counted(left.values(), n)
                 for k in (1, 7, 40):
-                    found = ngram_list.frequent(index, n, k)
+                    found = ngrams.frequent(index, n, k)
                     if n == 1 and k == 7 and n_segments < 30:
                         assert found is not None
                     if found is not None:

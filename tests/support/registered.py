@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from ngramdb import questions as package
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.questions.docs_plan import OfDocuments
+from ngramdb.questions.docs import OfDocuments
 from ngramdb.questions.plans import Action, ContextQuery, Query, SliceQuery
 
 # All plans are defined in these modules.

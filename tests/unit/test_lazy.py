@@ -84,7 +84,7 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
     assert {"questions.count_plan", "language.parser"} <= loaded
     others = {
         *("questions.delete", "questions.show", "questions.kwic_plan"),
-        *("questions.docs_plan", "questions.count_table", "questions.definition"),
+        *("questions.docs", "questions.count_table", "questions.definition"),
         *("questions.generate", "questions.prob"),
         *("conditions.evaluation", "planner.plan.documents", "patterns.string_to_ids"),
         *("planner.rewrite_rules", "planner.estimates"),

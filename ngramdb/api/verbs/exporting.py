@@ -31,14 +31,7 @@ from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import column_of, columns_in_files
-from ngramdb.questions.docs_plan import (
-    CORPUS,
-    Documents,
-    chosen,
-    corpora_by_segment,
-    listed,
-    watched_documents,
-)
+from ngramdb.questions.docs import CORPUS, Documents, chosen, corpora_by_segment, listed, watched_documents
 from ngramdb.questions.document_columns import (
     REST_COLUMN,
     Fields,

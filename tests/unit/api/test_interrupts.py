@@ -249,7 +249,7 @@ def test_a_timeout_ends_a_statement_also_in_another_thread(db, wiki, monkeypatch
         while True:
             check()
 
-    monkeypatch.setattr("ngramdb.questions.docs_plan.matching", endless)
+    monkeypatch.setattr("ngramdb.questions.docs.matching", endless)
     raised = []
 
     def ask(**options):
@@ -305,7 +305,7 @@ def test_progress_is_told_now_and_then_and_may_stop_the_statement(db, wiki, monk
             interrupts.step(i, 1000)
             time.sleep(0.002)
 
-    monkeypatch.setattr("ngramdb.questions.docs_plan.matching", slow)
+    monkeypatch.setattr("ngramdb.questions.docs.matching", slow)
     with pytest.raises(Interrupted, match="% done"):
         db.execute("DOCS", progress=progress)
     fractions = [fraction for fraction, _ in told]

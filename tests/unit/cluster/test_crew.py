@@ -14,7 +14,7 @@ from ngramdb import registries
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
 from ngramdb.engine.corpus import grouped
-from ngramdb.questions import ngram_list
+from ngramdb.questions import ngrams
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
 
@@ -113,7 +113,7 @@ def test_batches_of_models_are_divided(database):
 
 
 def test_the_most_frequent_ngrams_are_those_of_all_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(ngram_list, "LEAST_TOKENS", 0)
+    monkeypatch.setattr(ngrams, "LEAST_TOKENS", 0)
     rng = np.random.default_rng(2)
     with ngramdb.connect(tmp_path / "db") as db:
         db.settings["auto_compact"] = False
@@ -127,7 +127,7 @@ def test_the_most_frequent_ngrams_are_those_of_all_groups(tmp_path, monkeypatch)
                 rows = other.execute(f"NGRAMS {n} TOP {k}").fetchall()
                 found = db.execute(f"NGRAMS {n} TOP {k}")
                 assert found.fetchall() == rows and "total" not in found.summary
-        monkeypatch.setattr(ngram_list, "MOST_GIVEN", 20)  # too many: the files are read
+        monkeypatch.setattr(ngrams, "MOST_GIVEN", 20)  # too many: the files are read
         assert db.execute("NGRAMS 2 TOP 5").fetchall() == other.execute("NGRAMS 2 TOP 5").fetchall()
 
 

@@ -10,7 +10,7 @@ from ngramdb.language.parser import parse_condition
 from ngramdb.planner.plan import Costs, DocsWith
 from ngramdb.planner.planner import optimize
 from ngramdb.questions.binder import Binder
-from ngramdb.questions.docs_plan import Documents
+from ngramdb.questions.docs import Documents
 
 NEVER_SCAN = None
 ALWAYS_SCAN = Costs(locate_ns=1e9, scan_ns=0.001)

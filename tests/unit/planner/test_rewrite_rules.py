@@ -13,7 +13,7 @@ from ngramdb.planner.planner import CHOICES, rule_names
 from ngramdb.planner.rewrite_rules import RULES, rewrite
 from ngramdb.questions.binder import Binder
 from ngramdb.questions.count_plan import CountOccurrences
-from ngramdb.questions.docs_plan import CountDocuments
+from ngramdb.questions.docs import CountDocuments
 
 CORPUS = ReferenceCorpus.of(["a b c", "b c d", "a"], ["e f"])
 

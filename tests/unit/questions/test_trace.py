@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import ngramdb
-from ngramdb.questions import trace_plan as trace
+from ngramdb.questions import trace
 
 
 def test_frequent_spans_have_the_documents_that_all_their_occurrences_are_in(monkeypatch):
