@@ -13,7 +13,7 @@ from ngramdb.questions import packing, python_warnings
 from ngramdb.questions.to_ast import as_model
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem
-from ngramdb.serve.request_parameters import json_object, once, shortened
+from ngramdb.serve.requests import json_object, once, shortened
 from ngramdb.serve.responses import json_of
 
 ARROW_FILE = b"ARROW1"

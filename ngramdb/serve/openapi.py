@@ -8,10 +8,9 @@ from typing import Any
 from ngramdb import __version__
 from ngramdb.api import wire
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Parameter
-from ngramdb.serve.addresses import FORMATS
-from ngramdb.serve.endpoints import COMMON, OF_STATEMENTS, QUESTIONS
 from ngramdb.serve.protocols import attribution, completions
 from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
+from ngramdb.serve.requests import COMMON, FORMATS, OF_STATEMENTS, QUESTIONS
 
 Schema = dict[str, Any]
 

@@ -13,8 +13,8 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.patterns.grams import gives_pieces
 from ngramdb.questions.requests import Asked, Given, Planned, Statement, pattern_of
 from ngramdb.serve.database_pool import Library, Named
-from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem
+from ngramdb.serve.requests import QUESTIONS
 from ngramdb.serve.responses import Page, page_of
 
 #: The maximum number of matches that are marked in a document.

@@ -16,7 +16,7 @@ from ngramdb._cext.text.decimals import json_list
 from ngramdb.api import Result, wire
 from ngramdb.api.verbs import row_formats
 from ngramdb.errors import TimeoutExceeded
-from ngramdb.serve.addresses import FORMATS
+from ngramdb.serve.requests import FORMATS
 
 Row = tuple[Any, ...]
 #: Names of column types, and the strings for numbers that JSON cannot represent, as the client reads them.

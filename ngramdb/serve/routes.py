@@ -19,20 +19,26 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
 from ngramdb.questions.signatures import parse_value
-from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
 from ngramdb.serve.database_pool import Library, Named
-from ngramdb.serve.endpoints import (
+from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
+from ngramdb.serve.reading import Reader
+from ngramdb.serve.requests import (
     COMMON,
+    FORMATS,
     LIMIT,
     OF_STATEMENTS,
     OFFSET,
     PAGED_SEED,
     PAGED_VERSION,
     QUESTIONS,
+    Address,
+    given,
+    json_object,
+    once,
+    parameters_of,
+    shortened,
+    written,
 )
-from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
-from ngramdb.serve.reading import Reader
-from ngramdb.serve.request_parameters import given, json_object, once, shortened
 from ngramdb.serve.responses import WRITERS, Page, json_of, noted
 from ngramdb.serve.running import Workers
 

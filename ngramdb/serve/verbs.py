@@ -21,7 +21,7 @@ from ngramdb.questions.parsing import Pattern
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem
-from ngramdb.serve.request_parameters import given, shortened
+from ngramdb.serve.requests import given, shortened
 from ngramdb.serve.responses import as_json, json_of, page_of
 
 #: The maximum number of nested conditions: no program needs more, and each one costs a view of the corpus.

@@ -15,9 +15,8 @@ from support.recorded import compare
 
 from ngramdb.errors import NgramdbError
 from ngramdb.questions.requests import Asked, Parameter
-from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Problem
-from ngramdb.serve.request_parameters import given
+from ngramdb.serve.requests import QUESTIONS, given
 
 RECORDED = Path(__file__).parent / "recorded"
 REQUESTS = 80

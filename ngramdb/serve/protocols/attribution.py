@@ -20,7 +20,7 @@ from ngramdb.interrupts import Interrupt, check
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.problem_details import Problem
 from ngramdb.serve.protocols.infini_gram import Fields, Opened
-from ngramdb.serve.request_parameters import given
+from ngramdb.serve.requests import given
 
 PARAMETERS = (
     Parameter("response", "text", "the text"),

@@ -22,7 +22,7 @@ from ngramdb.questions.to_ast import as_model
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.problem_details import Problem
 from ngramdb.serve.protocols.attribution import token_starts
-from ngramdb.serve.request_parameters import given, shortened
+from ngramdb.serve.requests import given, shortened
 
 Fields = dict[str, Any]
 

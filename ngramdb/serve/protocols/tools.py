@@ -16,10 +16,9 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.questions.count_requests import SYNTAX
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Given, Parameter
 from ngramdb.serve.database_pool import Named
-from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.reading import Reader
-from ngramdb.serve.request_parameters import given, shortened
+from ngramdb.serve.requests import QUESTIONS, given, shortened
 from ngramdb.serve.responses import Page, as_json
 
 #: Limits for assistants: rows by default and at most; characters of texts.

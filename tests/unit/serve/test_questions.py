@@ -15,8 +15,8 @@ import pytest
 
 import ngramdb
 from ngramdb.serve.database_pool import FRESH_S
-from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Limits
+from ngramdb.serve.requests import QUESTIONS
 
 ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("count?q=flies", [(4,)]),

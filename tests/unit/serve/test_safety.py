@@ -17,11 +17,11 @@ import pytest
 
 import ngramdb
 from ngramdb.interrupts import Interrupt, check
-from ngramdb.serve import request_parameters, routes
+from ngramdb.serve import requests, routes
 from ngramdb.serve.app import hosts_of
 from ngramdb.serve.database_pool import FRESH_S
-from ngramdb.serve.endpoints import QUESTIONS
 from ngramdb.serve.problem_details import Gone, Limits, Problem, settings_of
+from ngramdb.serve.requests import QUESTIONS
 from ngramdb.serve.responses import noted
 from ngramdb.serve.running import Workers
 
@@ -182,7 +182,7 @@ def test_links_from_other_websites_are_followed(client: Any) -> None:
 def test_long_bodies_are_parsed_off_the_event_loop(served: Any, monkeypatch: Any) -> None:
     client = served()
     threads: list[str] = []
-    parsed = request_parameters.json_object
+    parsed = requests.json_object
 
     def noting(body: bytes) -> Any:
         threads.append(threading.current_thread().name)
