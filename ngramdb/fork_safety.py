@@ -3,6 +3,7 @@
 The child does not have these threads, but it does have their unfinished work: a lock that one of them held is
 never released there. Locks that live as long as the process are created by `lock`, and are free in a child.
 Objects with kernels that have their own locks are replaced: their owner registers by `renew_in_children`.
+`cached_property` takes no lock at all.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
+
+__all__ = ["Renewed", "cached_property", "lock", "renew_in_children", "rlock"]
 
 # Time limit in seconds for imports of other threads before a fork.
 _IMPORTS_S = 1.0
@@ -125,3 +129,17 @@ class _Fork:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_Fork.look, after_in_child=_Fork.renew)
+
+
+# Before Python 3.12 all objects of a class share one lock while a value is computed: threads wait for each
+# other, even for different objects, and a process forked meanwhile waits forever. Without the lock two
+# threads may compute a value at once; one of the two is kept.
+if not TYPE_CHECKING and sys.version_info < (3, 12):
+    from contextlib import nullcontext
+
+    class cached_property(cached_property):  # noqa: N801
+        """The standard library's, without its lock."""
+
+        def __init__(self, func):
+            super().__init__(func)
+            self.lock = nullcontext()

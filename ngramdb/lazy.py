@@ -1,4 +1,4 @@
-"""Modules and names of packages that are imported when they are first used.
+"""Modules, names of packages and methods of dataclasses that are created when they are first used.
 
 Opening a database takes a few milliseconds; importing everything that any statement needs takes a hundred.
 A package passes on the names of its modules by `attach_stub`, and a function that is rarely called imports
@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from _thread import RLock
 from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` would take longer than the rest of `import ngramdb`
@@ -89,3 +90,82 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
 
     names = sorted(modules)
     return getter, names.copy, names
+
+
+# ---- Dataclasses whose methods are created when a class gets its first object.
+#
+# The standard library compiles up to six methods per class, which takes 0.3 ms before Python 3.13. There
+# are many classes of syntax and of plans, and a statement creates objects of few of them.
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(**options: Any) -> Callable[[type], type]:
+        """Do what `dataclasses.dataclass` does, with the same options, when the class is first used.
+
+        Not for classes whose objects are pickled: unpickling does not call `__init__`.
+        """
+        return lambda cls: _postponed(cls, options)
+
+
+# Held while a class is changed, and while the process forks, so that no child gets a half-changed class.
+_lock = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+class _Fields:
+    """Replaces `__dataclass_fields__`: creates everything except `__init__` when the fields are needed.
+
+    They are needed by `dataclasses.fields`, and by classes derived from this one.
+    """
+
+    def __init__(self, cls: type, options: dict[str, Any]) -> None:
+        self._cls = cls
+        self._options = options
+
+    def __get__(self, _: object, owner: type) -> Any:
+        from dataclasses import dataclass as standard
+
+        with _lock:
+            if self._cls.__dict__["__dataclass_fields__"] is self:
+                standard(**self._options, init=False)(self._cls)
+        return owner.__dataclass_fields__  # type: ignore[attr-defined]
+
+
+def _postponed(cls: type, options: dict[str, Any]) -> type:
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        from dataclasses import dataclass as standard
+        from dataclasses import fields
+
+        fields(cls)
+        # A derived class without fields of its own has the same `__init__`. One assignment puts it in place:
+        # other threads find either of the two, and both work.
+        bare = type(cls.__name__, (cls,), {"__qualname__": cls.__qualname__, "__module__": cls.__module__})
+        derived: Any = standard(**{**options, "eq": False, "repr": False})(bare)
+        cls.__init__ = derived.__init__  # type: ignore[misc]
+        self.__init__(*args, **kwargs)
+
+    cls.__init__ = first  # type: ignore[misc]
+    cls.__dataclass_fields__ = _Fields(cls, options)  # type: ignore[attr-defined]
+    return cls
+
+
+# ---- Records of the logger `ngramdb` of Python's `logging`, for applications that configure it.
+
+
+DEBUG, INFO, WARNING = 10, 20, 30
+
+
+def log(level: int, message: str, *values: object) -> None:
+    """Log a message with %-style values. A no-op if `logging` is not imported, since no handler exists."""
+    if "logging" not in sys.modules:
+        return
+    import logging
+
+    logger = logging.getLogger("ngramdb")
+    if not logger.handlers:  # otherwise Python prints warnings without a handler
+        logger.addHandler(logging.NullHandler())
+    logger.log(level, message, *values, stacklevel=2)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import bool_arguments
 from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.lazy import lazy_module
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
     from ngramdb.api.verbs import evaluation
-    from ngramdb.lm.agreement import Agreement
-    from ngramdb.lm.evaluation import Perplexity, Progress
+    from ngramdb.lm.evaluation import Agreement, Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner.parameters import ParameterValues
@@ -154,7 +153,7 @@ class ArrayVerbs:
             python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
-    @bool_arguments.checked
+    @checked_flags
     def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
         """Return a model of the corpus's current version, as `ngramdb.lm.make` does.
 
@@ -201,7 +200,7 @@ class ArrayVerbs:
         with self._bound.work():
             return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
 
-    @bool_arguments.checked
+    @checked_flags
     def perplexity(
         self,
         docs: Documents,
@@ -235,7 +234,7 @@ class ArrayVerbs:
             used = language_models.language_model(view, to_ast.as_model(model))
             return evaluation.perplexity(used, view, docs, unit, progress)
 
-    @bool_arguments.checked
+    @checked_flags
     def agreement(
         self,
         docs: Documents,

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, overload
 
-from ngramdb import bool_arguments
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import building, remote
@@ -30,7 +30,7 @@ def connect(
 ) -> Connection: ...
 @overload
 def connect(path: str, *, read_only: bool = False, token: str) -> RemoteConnection: ...
-@bool_arguments.checked
+@checked_flags
 def connect(
     path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
 ) -> Connection | RemoteConnection:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 # memory, each call maps and unmaps another one (18 ms of the 125 that importing all this took).
 import numpy as np  # noqa: F401
 
-from ngramdb import bool_arguments, notebook
+from ngramdb import display
 from ngramdb.api.database import Database, letting_go
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
+from ngramdb.display import visible
 from ngramdb.errors import BindError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
 from ngramdb.registries import DEFAULT_TOKENIZER
-from ngramdb.terminal_escapes import visible
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import building, conversion, cursor, session, statements
@@ -104,7 +105,7 @@ class Connection(HasErrors):
         try:
             return self.execute("SHOW CORPORA")._repr_html_()
         except NgramdbError:
-            return notebook.table((), (), [repr(self)])
+            return display.table((), (), [repr(self)])
 
     @property
     def snapshot(self) -> Snapshot:
@@ -370,7 +371,7 @@ class Connection(HasErrors):
         """
         return verbs.Corpus(self._database, self._database.corpus_name(name))
 
-    @bool_arguments.checked
+    @checked_flags
     def create_corpus(
         self,
         name: str,
@@ -411,7 +412,7 @@ class Connection(HasErrors):
         return verbs.Corpus(self._database, name)
 
     @letting_go(lambda connection: connection._database)
-    @bool_arguments.checked
+    @checked_flags
     def drop_corpus(self, name: str, if_exists: bool = False, if_empty: bool = False) -> bool:
         """Drop a corpus, in one commit.
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb import bool_arguments, notebook
+from ngramdb import display
 from ngramdb.api.array_verbs import ArrayVerbs
 from ngramdb.api.corpus_handle import BoundCorpus, BoundPart
 from ngramdb.api.data_verbs import DataVerbs, commits
 from ngramdb.api.database import Database
+from ngramdb.display import visible
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
 from ngramdb.questions import verbs
-from ngramdb.terminal_escapes import visible
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes.change import ChangeOutcome
@@ -122,7 +123,7 @@ class Corpus(_Verbs):
             view = self._bound.current()
             described = self._bound.run(show.DescribeCorpus(view))
         except NgramdbError:
-            return notebook.table((), (), [repr(self)])
+            return display.table((), (), [repr(self)])
         return described._repr_html_()
 
     def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
@@ -167,7 +168,7 @@ class Corpus(_Verbs):
         return self
 
     @commits
-    @bool_arguments.checked
+    @checked_flags
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import InvalidArgument, NgramdbError, NotSupportedError, QueryCancelled
 from ngramdb.lazy import lazy_module
-from ngramdb.lm.sentences import is_cut
+from ngramdb.lm.spec import is_cut
 
 if TYPE_CHECKING:
     from ngramdb.api import statements

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ngramdb import bool_arguments
 from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.api.database import letting_go
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
@@ -270,7 +270,7 @@ class DataVerbs:
             return exporting.export_removals(self.removed_documents(), name, format)
 
     @commits
-    @bool_arguments.checked
+    @checked_flags
     def decontaminate(
         self,
         against: Path | Sequence[Path],

@@ -25,11 +25,12 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from ngramdb import bool_arguments, errors
+from ngramdb import errors
 from ngramdb.api import wire
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.settings import checked_timeout
+from ngramdb.display import visible
 from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.display import drawn
 from ngramdb.executor.results.result import Result, Row
@@ -39,8 +40,7 @@ from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
 from ngramdb.questions import python_warnings
 from ngramdb.questions.verbs import LazyVerb
-from ngramdb.terminal_escapes import visible
-from ngramdb.types import array_of
+from ngramdb.types import array_of, check_flags
 
 if TYPE_CHECKING:
     _Verbs = Corpus  # for type checkers: the verbs below are made from its methods
@@ -328,7 +328,7 @@ def _verb(name: str) -> Callable[..., Any]:
     @wraps(local)
     def ask(self: RemoteCorpus, *args: Any, **named: Any) -> Any:
         arguments = signature.bind(self, *args, **named).arguments
-        bool_arguments.check_flags(inspect.unwrap(local), arguments)
+        check_flags(inspect.unwrap(local), arguments)
         for one in of_ngrams.intersection(arguments):
             if arrow_objects.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
                 arguments[one] = list(arguments[one])

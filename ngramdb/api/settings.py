@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ngramdb import notebook
+from ngramdb import display
 from ngramdb.engine.changes.sizing import memory_bytes
 from ngramdb.engine.storage.files import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREWARM
@@ -410,7 +410,7 @@ class Settings(Mapping[str, Value]):
 
     def _repr_html_(self) -> str:
         names = ("name", "value", "default", "type", "description")
-        return notebook.table(names, self.rows())
+        return display.table(names, self.rows())
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return rows of SHOW SETTINGS: name, value, default, type, description; values as in SET."""

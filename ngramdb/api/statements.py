@@ -10,14 +10,13 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ngramdb import logs
 from ngramdb.api.database import Database
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import DEBUG, WARNING, lazy_module, log
 from ngramdb.patterns import Noted, Phrase, has_wildcard
 from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
@@ -107,9 +106,9 @@ def _log(database: Database, work: Interrupt, what: str, rows: bool = False) -> 
     """Log a piece of work; return True if it is slow. With `rows` it is logged again, only if it is slow."""
     is_slow = 0 < database.settings.slow_statement <= work.elapsed
     if is_slow:
-        logs.record(logs.WARNING, "slow, %.3f s: %s", work.elapsed, what)
+        log(WARNING, "slow, %.3f s: %s", work.elapsed, what)
     elif not rows:
-        logs.record(logs.DEBUG, "%.3f s: %s", work.elapsed, what)
+        log(DEBUG, "%.3f s: %s", work.elapsed, what)
     return is_slow
 
 

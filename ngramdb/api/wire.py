@@ -83,7 +83,7 @@ CLASSES = {
     ),
     **dict.fromkeys(("StoredDocument", "Scores", "DocumentScores"), "ngramdb.questions.results"),
     "Perplexity": "ngramdb.lm.evaluation",
-    "Agreement": "ngramdb.lm.agreement",
+    "Agreement": "ngramdb.lm.evaluation",
     "Draft": "ngramdb.lm.generation",
 }
 #: The attributes of classes that no Python protocol takes apart.

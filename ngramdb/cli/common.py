@@ -16,8 +16,8 @@ from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.human import error_lines
 from ngramdb.cli.terminal.modes import MODES
 from ngramdb.cli.terminal.screen import Screen, detect
+from ngramdb.display import visible
 from ngramdb.errors import LockedError, NgramdbError, QueryCancelled, QueryError, TimeoutExceeded, what_stays
-from ngramdb.terminal_escapes import visible
 
 if TYPE_CHECKING:
     from ngramdb.api import Connection

@@ -179,7 +179,7 @@ def results(references: Sequence[Any], retries: int, advice: str) -> Iterator[tu
     Raises
     ------
     ExecutionError
-        A task was lost more than `retries` times; `advice` says what to do.
+        A task was lost more than `retries` times; `advice` is the remedy.
     """
     places = {reference: i for i, reference in enumerate(references)}
     waiting = list(references)

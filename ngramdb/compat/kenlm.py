@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb.api import Corpus, connect
-from ngramdb.compat.paths import parts_of
+from ngramdb.compat import parts_of
+from ngramdb.display import visible
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, StorageError
 from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
 from ngramdb.lm.arpa import names_of
 from ngramdb.lm.values import Integers
-from ngramdb.terminal_escapes import visible
 
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
 

@@ -18,9 +18,9 @@ from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.joins import documents_covered, values_within, windows_with
 from ngramdb.conditions.disjunction import are_apart
 from ngramdb.conditions.docset import DocSet
+from ngramdb.conditions.interruptible_sort import counted, order_of
 from ngramdb.conditions.occurrences import Finder, Occurrences, Positions, Windows, distinct, limited, summed
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.interruptible_sort import counted, order_of
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring, PlanMeter
 from ngramdb.segments.base import Segment

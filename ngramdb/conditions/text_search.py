@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
-from ngramdb.caching import cached_property
+from ngramdb.fork_safety import cached_property
 from ngramdb.patterns import Gram, StoredText, one_case
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer

@@ -12,7 +12,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.joins import values_within
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_patterns import Matcher
-from ngramdb.interruptible_sort import each_once
+from ngramdb.conditions.interruptible_sort import each_once
 from ngramdb.patterns import Anchor, TokenPattern
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.caching import cached_property
+from ngramdb.fork_safety import cached_property
 
 Floats = NDArray[np.float64]
 

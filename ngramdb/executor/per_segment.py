@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.token_counts import TokenCounts
-from ngramdb.caching import cached_property
 from ngramdb.conditions.docset import DocSet
-from ngramdb.interruptible_sort import numbered
+from ngramdb.conditions.interruptible_sort import numbered
+from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.segments.base import Segment

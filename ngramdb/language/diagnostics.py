@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from ngramdb.errors import ParseError
 from ngramdb.language import guesses, scanner, syntax
 from ngramdb.language.hints import hint, lonely_field
-from ngramdb.language.literals import Fault
 from ngramdb.language.parse_failure import CLAUSE_HEADS, Situation, quote
+from ngramdb.language.scanner import Fault
 
 _NGRAM = 'an n-gram ("…" or [1, 2])'
 # Names and strings by terminal, as error messages call them.

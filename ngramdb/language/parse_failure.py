@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngramdb.language import syntax
-from ngramdb.language.automaton import State
 from ngramdb.language.parts import Lexeme
+from ngramdb.language.syntax import State
 
 # Longer pieces of a statement are cut when a message quotes them, in characters.
 MAX_QUOTED = 40

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ngramdb import interrupts
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, scanner, syntax
-from ngramdb.language.automaton import END, RefusedError, State
-from ngramdb.language.literals import (
+from ngramdb.language.parts import Lexeme, node_of
+from ngramdb.language.scanner import (
     Fault,
     read_expression,
     read_gap,
@@ -31,7 +31,7 @@ from ngramdb.language.literals import (
     read_text,
     read_token_ids,
 )
-from ngramdb.language.parts import Lexeme, node_of
+from ngramdb.language.syntax import END, RefusedError, State
 from ngramdb.language.transformer import AstBuilder
 from ngramdb.lazy import lazy_module
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from ngramdb.language import ast
-from ngramdb.language.literals import Fault
+from ngramdb.language.scanner import Fault
 
 # Maximum nesting depth of operators (AND, OR, NOT). Parentheses alone, and an AND in an AND,
 # do not count. Later stages walk conditions by recursion, with a few frames a level, inside Python's

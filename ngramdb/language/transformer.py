@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from ngramdb.language import ast
-from ngramdb.language.literals import Fault
 from ngramdb.language.parts import (
     UNIT,
     Clause,
@@ -28,6 +27,7 @@ from ngramdb.language.parts import (
     stop_of,
     valued_clause,
 )
+from ngramdb.language.scanner import Fault
 
 
 class DataRules:

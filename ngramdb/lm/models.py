@@ -9,16 +9,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngramdb import bool_arguments
 from ngramdb._cext.lm import models as kernel
-from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument, NotSupportedError
-from ngramdb.lm.candidates import Shares, Vocabulary
-from ngramdb.lm.sentences import View
-from ngramdb.lm.spec import ModelSpec
+from ngramdb.fork_safety import cached_property
+from ngramdb.lm.spec import ModelSpec, View
 from ngramdb.lm.statistics import Statistics, language_index, take_statistics
-from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores
-from ngramdb.types import integers, token_ids
+from ngramdb.lm.values import (
+    BEGIN,
+    END,
+    UNKNOWN,
+    Distribution,
+    Integers,
+    Probabilities,
+    Probability,
+    Scores,
+    Shares,
+    Vocabulary,
+)
+from ngramdb.types import checked_flags, integers, token_ids
 
 # The least normal double, below which no score of stupid backoff falls: its logarithm is finite.
 LEAST_SCORE = float(np.finfo(np.float64).tiny)
@@ -174,7 +182,7 @@ class LanguageModel(ABC):
         contexts = as_ids(flat), integers(offsets, "offsets")
         return self._scores(self._model.estimate(*contexts, as_ids(tokens), begins, bounds))
 
-    @bool_arguments.checked
+    @checked_flags
     def score(self, ids: ArrayLike, *, document: bool = False) -> Scores:
         """Score every token given the tokens before it.
 
@@ -191,7 +199,7 @@ class LanguageModel(ABC):
         array = as_ids(ids)
         return self._scores(self._model.score(array, [0, len(array)], document))
 
-    @bool_arguments.checked
+    @checked_flags
     def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, document: bool = False) -> Scores:
         """Score documents flat[offsets[i]:offsets[i + 1]], one after the other.
 
@@ -243,7 +251,7 @@ class LanguageModel(ABC):
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)
 
-    @bool_arguments.checked
+    @checked_flags
     def state(self, *, document: bool = True) -> kernel.TextState:
         """Return the beginning of a text (of a document), for decoders, which read texts token by token.
 

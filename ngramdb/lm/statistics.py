@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 from ngramdb import fork_safety
 from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm.sentences import View, separator_of
-from ngramdb.lm.spec import MAX_ANALYZED_ORDER
+from ngramdb.lm.spec import MAX_ANALYZED_ORDER, View, separator_of
 from ngramdb.registries import CHARACTER_TOKENIZERS
 
 # Default lengths up to which discounts are estimated, by kind of token; the last

@@ -2,9 +2,9 @@
 
 `nodes` has the kinds of patterns that plans hold, `grams` exact n-grams. `text_matching` matches text under
 MATCH TEXT and IGNORE CASE; `string_to_ids` finds the token sequences that spell it, with an `automaton` over
-bytes. `token_regex` has regular expressions over tokens, which `programs` turns into patterns. `letter_case`
-compares letters in any case. `phrases` and `advice` are about patterns that find nothing. Expressions are
-compared with the words of a vocabulary in `ngramdb.tokenizers.regular`.
+bytes, which also compares letters in any case. `token_regex` has regular expressions over tokens, which
+`programs` turns into patterns. `advice` is about patterns that find nothing. Expressions are compared with
+the words of a vocabulary in `ngramdb.tokenizers.regular`.
 """
 
 from ngramdb.lazy import attach_stub

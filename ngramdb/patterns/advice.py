@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ngramdb.diacritics import SINGLE as IDEOGRAPHS
 from ngramdb.errors import InvalidArgument, ResourceError
 from ngramdb.patterns.grams import SINGLE, gives_pieces, show_text
-from ngramdb.patterns.phrases import EXPRESSION, MAYBE_WILDCARD, Phrase, has_wildcard
+from ngramdb.patterns.nodes import EXPRESSION, MAYBE_WILDCARD, Phrase, has_wildcard
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 

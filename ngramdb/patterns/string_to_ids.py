@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import ResourceError
-from ngramdb.patterns.automaton import Automaton, Pieces
+from ngramdb.patterns.automaton import Automaton, Pieces, same_letters
 from ngramdb.patterns.grams import Gram, show_text
-from ngramdb.patterns.letter_case import same_letters
 from ngramdb.patterns.nodes import StoredText, Variants
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer

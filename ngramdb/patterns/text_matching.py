@@ -11,8 +11,8 @@ import numpy as np
 from ngramdb.diacritics import JOINERS, Spelling
 from ngramdb.errors import InvalidArgument
 from ngramdb.patterns import string_to_ids
+from ngramdb.patterns.automaton import same_letters
 from ngramdb.patterns.grams import Gram, show_text, spells, takes_text
-from ngramdb.patterns.letter_case import same_letters
 from ngramdb.patterns.nodes import Simple, StoredText
 from ngramdb.source import Corpus, IntArray
 from ngramdb.tokenizers.base import Tokenizer

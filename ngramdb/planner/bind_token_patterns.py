@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.caching import cached_property
 from ngramdb.diacritics import JOINERS, Spelling, unmarked
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
+from ngramdb.fork_safety import cached_property
 from ngramdb.language import ast
 from ngramdb.patterns import (
     SINGLE,

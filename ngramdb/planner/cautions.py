@@ -34,7 +34,7 @@ from ngramdb.patterns import (
     string_to_ids,
 )
 from ngramdb.patterns import advice as wildcards
-from ngramdb.patterns.phrases import INNER_MARK, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, has_wildcard
+from ngramdb.patterns.nodes import INNER_MARK, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, has_wildcard
 from ngramdb.planner.names import near_value
 from ngramdb.planner.plan import Plan, show_value
 from ngramdb.registries import FILE_TOKENIZERS

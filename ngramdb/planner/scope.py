@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.lm.sentences import is_cut
-from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER, ModelSpec
+from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER, ModelSpec, is_cut
 from ngramdb.patterns import Doubt, Gram, Noted, Phrase, may_mislead, show_text
 from ngramdb.patterns.grams import bind_gram, bind_text
 from ngramdb.planner import plan

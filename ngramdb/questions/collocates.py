@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import bool_arguments
 from ngramdb._cext.corpus.token_counts import WindowCounts
 from ngramdb.conditions.disjunction import united
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.interruptible_sort import numbered
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import ASSOCIATION, OF_OCCURRENCES, Table
 from ngramdb.executor.per_segment import Subcorpus, each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.interruptible_sort import numbered
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.limits import WHOLE_DOCUMENT
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner.bind_conditions import in_part
@@ -62,6 +61,7 @@ from ngramdb.questions.requests import Occurring as OccurringText
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import ASSOCIATION_MEASURES
 from ngramdb.source import Corpus, IntArray
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
@@ -104,7 +104,7 @@ class Window(Spelling):
 class Verbs(Asking):
     """Verbs of a corpus."""
 
-    @bool_arguments.checked
+    @checked_flags
     def collocates(
         self,
         pattern: Ngram | Pattern,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.parameters import EXPORT_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.plan import Node, Outer, Plan, changed
 from ngramdb.planner.scope import Scope

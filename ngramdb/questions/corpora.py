@@ -9,7 +9,7 @@ from typing import Any
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS
 from ngramdb.planner.plan import Plan, changed
 from ngramdb.planner.scope import Scope

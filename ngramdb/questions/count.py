@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.questions.verbs import Asking, Bound
+from ngramdb.types import as_optional_flag, checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
@@ -64,8 +64,8 @@ class Verbs(Asking):
         """
         bound = self._bound
         if match_text is not None or ignore_case is not None or where is not None or params is not None:
-            match_text = bool_arguments.as_optional_flag("match_text", match_text)
-            ignore_case = bool_arguments.as_optional_flag("ignore_case", ignore_case)
+            match_text = as_optional_flag("match_text", match_text)
+            ignore_case = as_optional_flag("ignore_case", ignore_case)
             return bound.number(
                 bound.bind(ast.Count(to_ast.occurring(ngram, match_text, ignore_case)), where, params)
             )
@@ -80,7 +80,7 @@ class Verbs(Asking):
             bound.refuse(ngram, cause)  # outside of the handler, to raise one error, not two
         return count_any(bound, ngram)
 
-    @bool_arguments.checked
+    @checked_flags
     def counts(
         self,
         ngrams: Ngram | Pattern | Sequence[Ngram],

@@ -18,7 +18,7 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_fields import DOC_ID, bound_key, field_types, path_of
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ngramdb.executor.per_segment import each_segment, evaluator_of, evaluators
 from ngramdb.executor.results.result import Result
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.planner.plan.nodes import COUNT_COLUMNS
 from ngramdb.questions.plans import Query

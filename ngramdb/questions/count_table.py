@@ -21,7 +21,7 @@ from ngramdb.executor.per_segment import evaluators
 from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched
 from ngramdb.interrupts import checked
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, show_ids
 from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.bind_occurrences import occurring

@@ -14,7 +14,7 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import evaluator_of, matching
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.bind_fields import returned_fields
 from ngramdb.planner.plan import (

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngramdb import bool_arguments
 from ngramdb.conditions.disjunction import united
 from ngramdb.errors import BindError, InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import in_part
 from ngramdb.planner.bind_fields import DOC_ID, bound_key
 from ngramdb.planner.names import listing
@@ -53,6 +52,7 @@ from ngramdb.questions.requests import Condition, Parameter, Spelling, Statement
 from ngramdb.questions.requests import Occurring as OccurringText
 from ngramdb.questions.verbs import Asking
 from ngramdb.source import Corpus, IntArray
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
@@ -77,7 +77,7 @@ class FieldName(Spelling):
 class Verbs(Asking):
     """Verbs of a corpus."""
 
-    @bool_arguments.checked
+    @checked_flags
     def dispersion(
         self,
         pattern: Ngram | Pattern,

@@ -11,8 +11,7 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner.plan import AllDocs, Constant, why_nowhere
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.plans import ContextQuery, Query

@@ -14,14 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import bool_arguments, interrupts
+from ngramdb import interrupts
 from ngramdb.conditions.computed_values import codes_of
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, identity
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row, batched
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     Costs,
@@ -65,7 +64,7 @@ from ngramdb.questions.sampling import Sampling, sample_documents
 from ngramdb.questions.verbs import Asking
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus
-from ngramdb.types import Docs
+from ngramdb.types import Docs, as_flag
 
 if TYPE_CHECKING:
     from ngramdb.language import ast
@@ -112,7 +111,7 @@ class Verbs(Asking):
         """
         # Called by the hundred thousand: defaults are not checked.
         if descending is not False:
-            descending = bool_arguments.as_flag("descending", descending)
+            descending = as_flag("descending", descending)
         if order_by is not None or returning is not None:
             keys = to_ast.fields("order_by", order_by) or (to_ast.field("doc_id"),)
             tree = ast.Docs(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.results.dataframes import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
+from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument
 from ngramdb.segments.base import Segment

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, PlanMeter, changed
 from ngramdb.planner.scope import Scope
 from ngramdb.questions.plans import Action, Session, answer, is_question

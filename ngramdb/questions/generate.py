@@ -12,8 +12,7 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.interrupts import under
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.plans import SliceQuery

@@ -17,10 +17,15 @@ from ngramdb import interrupts
 from ngramdb.conditions.computed_values import codes_of, elements_of
 from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.field_values import Codes, FieldReader, identity
+from ngramdb.conditions.interruptible_sort import (
+    BYTES_PER_SEQUENCE,
+    numbered,
+    numbered_rows,
+    numbered_sequences,
+)
 from ngramdb.conditions.occurrences import Occurrences
 from ngramdb.conditions.stored_text import token_places
 from ngramdb.executor.ngram_rows import BYTES_PER_TOKEN, batches_of
-from ngramdb.interruptible_sort import BYTES_PER_SEQUENCE, numbered, numbered_rows, numbered_sequences
 from ngramdb.interrupts import checked
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.segments.base import Segment

@@ -25,7 +25,7 @@ from ngramdb.executor.per_segment import Subcorpus, each_segment
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import require_memory
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.names import default_corpus

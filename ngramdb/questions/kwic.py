@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ngramdb import bool_arguments
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
@@ -29,6 +28,7 @@ from ngramdb.questions.requests import (
 )
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import CHARACTER_TOKENIZERS
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb import patterns
@@ -71,7 +71,7 @@ class Window(Spelling):
 class Verbs(Asking):
     """Verbs of a corpus."""
 
-    @bool_arguments.checked
+    @checked_flags
     def kwic(
         self,
         pattern: Ngram | Pattern,
@@ -124,7 +124,7 @@ class Verbs(Asking):
         )
         return self._bound.ask(tree, where, params)
 
-    @bool_arguments.checked
+    @checked_flags
     def occurrences(
         self,
         pattern: Ngram | Pattern,

@@ -14,7 +14,7 @@ from ngramdb import interrupts
 from ngramdb.conditions.disjunction import united
 from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, Pattern
 from ngramdb.planner.plan import Actual, Costs, DocExpr, FieldKey, InPart, Plan, PlanMeter, changed
 from ngramdb.planner.plan.nodes import Node

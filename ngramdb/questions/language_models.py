@@ -14,8 +14,7 @@ from ngramdb import fork_safety
 from ngramdb.errors import TimeoutExceeded
 from ngramdb.lm import statistics as index_statistics
 from ngramdb.lm.models import LanguageModel, make
-from ngramdb.lm.sentences import is_cut
-from ngramdb.lm.spec import ModelSpec
+from ngramdb.lm.spec import ModelSpec, is_cut
 from ngramdb.lm.statistics import Statistics, fingerprint
 from ngramdb.source import Corpus, IntArray
 

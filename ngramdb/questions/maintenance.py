@@ -7,7 +7,7 @@ from dataclasses import field
 
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER
 from ngramdb.planner.plan import Plan
 from ngramdb.planner.scope import Scope

@@ -21,6 +21,7 @@ from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.interruptible_sort import each_once, numbered, numbered_sequences
 from ngramdb.conditions.stored_text import SoughtWords
 from ngramdb.conditions.token_matches import matcher_of
 from ngramdb.diacritics import Spelling
@@ -35,9 +36,8 @@ from ngramdb.executor.ngram_rows import (
 )
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.interruptible_sort import each_once, numbered, numbered_sequences
 from ngramdb.interrupts import check, require_memory
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, PlanMeter
 from ngramdb.questions.plans import Query

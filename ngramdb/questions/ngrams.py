@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngramdb import bool_arguments, interrupts
+from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, count_documents, frequent
 from ngramdb.conditions.docset import DocSet
@@ -31,7 +31,7 @@ from ngramdb.executor.ngram_rows import Ids, all_are_shorter, batches_of, negati
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.patterns import Gram, StoredWords, TokenPattern
 from ngramdb.planner.bind_conditions import condition
@@ -55,6 +55,7 @@ from ngramdb.questions.requests import (
 from ngramdb.questions.verbs import Asking
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
@@ -83,7 +84,7 @@ class Lengths(Spelling):
 class Verbs(Asking):
     """Verbs of a corpus."""
 
-    @bool_arguments.checked
+    @checked_flags
     def ngrams(
         self,
         n: int | tuple[int, int],

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.bool_arguments import as_flag
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.patterns.grams import bind_gram
 from ngramdb.planner.scope import why_not_in_sentences
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
-from ngramdb.types import array_of, integers, many_token_ids, token_ids
+from ngramdb.types import array_of, as_flag, integers, many_token_ids, token_ids
 
 if TYPE_CHECKING:
     from ngramdb.questions.verbs import Bound

@@ -12,9 +12,8 @@ import numpy as np
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
-from ngramdb.lm.sentences import is_cut, separator_of
+from ngramdb.lazy import dataclass, lazy_module
+from ngramdb.lm.spec import is_cut, separator_of
 from ngramdb.planner import plan as plans
 from ngramdb.planner.plan import COUNT_COLUMNS, Constant, DocExpr, Plan, Question, changed
 from ngramdb.source import Catalog, Corpus

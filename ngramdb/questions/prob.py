@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, PlanError
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner.plan import Constant, why_nowhere
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.plans import ContextQuery

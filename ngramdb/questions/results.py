@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import notebook
+from ngramdb import display
 from ngramdb.interrupts import memory_errors
 from ngramdb.lazy import lazy_module
 
@@ -120,7 +120,7 @@ def _html(**columns: NDArray[Any]) -> str:
     first = [array[:SHOWN_ROWS].tolist() for array in columns.values()]
     rows = [[item if item == item else None for item in row] for row in zip(*first, strict=True)]
     below = f"({size})" if n_rows <= SHOWN_ROWS else f"({size}, {SHOWN_ROWS} shown)"
-    return notebook.table(tuple(columns), rows, [below])
+    return display.table(tuple(columns), rows, [below])
 
 
 @memory_errors()
@@ -328,7 +328,7 @@ class Scores:
         return _frame(**_columns_of(self))
 
     def _repr_html_(self) -> str:
-        return notebook.table((), (), [repr(self)]) + _html(**_columns_of(self))
+        return display.table((), (), [repr(self)]) + _html(**_columns_of(self))
 
     def __repr__(self) -> str:
         return values.shown_scores(self, values.Measure.of(self.logprob))
@@ -383,7 +383,7 @@ class DocumentScores(Sequence[Scores]):
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def _repr_html_(self) -> str:
-        return notebook.table((), (), [repr(self)]) + _html(document=self._numbers(), **_columns_of(self.all))
+        return display.table((), (), [repr(self)]) + _html(document=self._numbers(), **_columns_of(self.all))
 
     def __repr__(self) -> str:
         return f"<DocumentScores of {len(self):,} documents: {self.all!r}>"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.scope import Scope
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import bool_arguments
 from ngramdb.errors import PlanError
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.limits import SENTENCE_BREAK
-from ngramdb.lm.sentences import is_cut, separator_of
+from ngramdb.lm.spec import is_cut, separator_of
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.requests import Condition, Model, Passage, Switch
 from ngramdb.questions.verbs import Asking
 from ngramdb.registries import MODELS
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.executor.results import result
@@ -68,7 +67,7 @@ SHOWN_UNKNOWN = "<unk>"
 class Verbs(Asking):
     """Verbs of a corpus."""
 
-    @bool_arguments.checked
+    @checked_flags
     def score(
         self,
         ngram: Ngram,
@@ -110,7 +109,7 @@ class Verbs(Asking):
             offsets = np.array([0, len(ids)], dtype=np.int64)
             return results.Scores.of(token_scores(view, ids, offsets, used, unit is not None))
 
-    @bool_arguments.checked
+    @checked_flags
     def score_many(
         self, docs: Ngrams, model: ModelLike = "ngram", *, document: bool = False, sentence: bool = False
     ) -> DocumentScores:

@@ -9,7 +9,7 @@ from typing import Any
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.plan import Plan, Question
 from ngramdb.planner.scope import Scope
 from ngramdb.questions.document_columns import REST_COLUMN, has_rest, metadata_fields

@@ -22,7 +22,7 @@ from ngramdb.conditions import text_search as matching
 from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.patterns import Gram
 from ngramdb.planner.plan import FieldKey

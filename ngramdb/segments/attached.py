@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.base import pages
 from ngramdb._cext.segment.table_index import TableIndex
-from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.fork_safety import cached_property
 from ngramdb.interrupts import check
 from ngramdb.registries import DTYPE_BYTES, INFINI_GRAM_VERSIONS
 from ngramdb.segments.base import Segment

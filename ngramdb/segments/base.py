@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
-from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments.metadata import MetadataReader
 
 if TYPE_CHECKING:

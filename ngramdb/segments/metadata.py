@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, QueryCancelled
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments.metadata_columns import (
     ARROW_KEY,
     JSON,

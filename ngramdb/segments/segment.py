@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ngramdb._cext.base.interrupt import check
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory
-from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, FormatVersionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments import far_index
 from ngramdb.segments.base import Numbers, Segment, runs
 from ngramdb.segments.container import NATIVE, Container, Section, Sink, item_size

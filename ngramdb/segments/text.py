@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import Numbers, Part, Segment, chunks, runs
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ files. The library `tokenizers` is imported only when a `tokenizer.json` is used
 
 `base` is the interface, `registry` selects a tokenizer. `words`, `chars`, `bytes` and `tokens` are built in;
 `huggingface` runs `tokenizer.json` files (`fast` is a faster library, used as far as its results have been
-compared; `byte_pairs` converts files of tiktoken and Mistral to them), `sentence_piece` models, `callables`
-Python functions. `word_forms` finds the words of texts whose tokens are pieces of words.
+compared; `json_definitions` converts files of tiktoken and Mistral to them), `sentence_piece` models,
+`callables` Python functions. `vocabulary` also finds the words of texts whose tokens are pieces of words.
 """
 
 from ngramdb.tokenizers.base import FileContent, Sections, Tokenizer, as_ids

@@ -24,7 +24,7 @@ from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.types import token_id, token_ids
 
 if TYPE_CHECKING:
-    from ngramdb.tokenizers.word_forms import FoundWords
+    from ngramdb.tokenizers.vocabulary import FoundWords
 
 Ids = npt.NDArray[np.uint32]
 QueryIds = npt.NDArray[np.int64]
@@ -225,7 +225,7 @@ class Tokenizer(ABC):
 
     def word_may_match(self, expression: str, ignore_case: bool) -> bool:
         """Return True if a word of some text, as `words` finds it, could match a valid expression."""
-        from ngramdb.tokenizers.possible import some_word_matches
+        from ngramdb.tokenizers.regular import some_word_matches
 
         return some_word_matches(expression, ignore_case)
 
@@ -246,7 +246,7 @@ class Tokenizer(ABC):
 
         Cost: about 80 ns per token for the first query of a segment; then that of `matching`.
         """
-        from ngramdb.tokenizers.word_forms import words_matching
+        from ngramdb.tokenizers.vocabulary import words_matching
 
         return words_matching(segments, self, expression, ignore_case, ignore_diacritics)
 
@@ -258,13 +258,13 @@ class Tokenizer(ABC):
         None if unknown, so that every text has to be read. For tokenizers whose tokens do not spell
         the text. Cost: that of reading all texts, for the first query of a segment.
         """
-        from ngramdb.tokenizers.word_forms import documents_with
+        from ngramdb.tokenizers.vocabulary import documents_with
 
         return documents_with(segment, self, clauses)
 
     def words_of(self, text: str) -> list[str]:
         """Return the words of a text, as found by the tokenizer `words`."""
-        from ngramdb.tokenizers.word_forms import split_into_words
+        from ngramdb.tokenizers.vocabulary import split_into_words
 
         return split_into_words(text)
 

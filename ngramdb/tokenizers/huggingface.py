@@ -25,8 +25,8 @@ import tokenizers
 
 from ngramdb import interrupts
 from ngramdb._cext.text.pieces import PieceTable, gather
-from ngramdb.caching import cached_property
 from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
+from ngramdb.fork_safety import cached_property
 from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
     Encoder,
@@ -45,7 +45,7 @@ from ngramdb.tokenizers.base import (
     to_utf8,
 )
 from ngramdb.tokenizers.fast import FastWay
-from ngramdb.tokenizers.safe_cuts import PIECE_CHARS, changes_texts, pieces, seam_of
+from ngramdb.tokenizers.json_definitions import PIECE_CHARS, changes_texts, pieces, seam_of
 
 DEFINITION_KIND = "TOKZ"
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import hashlib
     import pathlib
 
-    from ngramdb.tokenizers import byte_pairs, callables
+    from ngramdb.tokenizers import callables, json_definitions
 else:
-    byte_pairs = lazy_module("ngramdb.tokenizers.byte_pairs")
+    json_definitions = lazy_module("ngramdb.tokenizers.json_definitions")
     callables = lazy_module("ngramdb.tokenizers.callables")
     difflib, hashlib, pathlib = lazy_module("difflib"), lazy_module("hashlib"), lazy_module("pathlib")
 
@@ -106,10 +106,10 @@ def _of_content(definition: bytes, source: str) -> Tokenizer:
     name = os.path.basename(source)
     if definition[:1] == _FIELD_OF_PIECES and not definition[1:].lstrip().startswith(b"{"):
         return _from_model(definition, source)
-    if byte_pairs.is_tiktoken(definition):
-        return _from_json(byte_pairs.from_tiktoken_file(definition, name), source)
-    if byte_pairs.is_tekken(definition):
-        return _from_json(byte_pairs.from_tekken(definition, name), source)
+    if json_definitions.is_tiktoken(definition):
+        return _from_json(json_definitions.from_tiktoken_file(definition, name), source)
+    if json_definitions.is_tekken(definition):
+        return _from_json(json_definitions.from_tekken(definition, name), source)
     return _from_json(definition, source)
 
 
@@ -121,7 +121,7 @@ def _of_object(tokenizer: Any, source: str) -> Tokenizer:
     if hasattr(inner, "serialized_model_proto"):
         return _from_model(inner.serialized_model_proto(), source)
     if hasattr(inner, "_mergeable_ranks") and hasattr(inner, "_pat_str"):
-        return _from_json(byte_pairs.from_tiktoken(inner), source)
+        return _from_json(json_definitions.from_tiktoken(inner), source)
     path = getattr(inner, "file_path", None)
     if path is not None and not hasattr(tokenizer, "to_str"):
         return create_tokenizer(os.fspath(path))

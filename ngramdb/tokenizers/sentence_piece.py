@@ -18,8 +18,8 @@ import numpy.typing as npt
 import sentencepiece
 
 from ngramdb import interrupts
-from ngramdb.caching import cached_property
 from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
+from ngramdb.fork_safety import cached_property
 from ngramdb.tokenizers.base import (
     FileContent,
     Ids,

@@ -193,7 +193,7 @@ class _ChangingWords(WordsTokenizer):
         return self.changed(text)
 
     def may_match(self, expression: str, ignore_case: bool) -> bool:
-        from ngramdb.tokenizers.possible import some_word_matches
+        from ngramdb.tokenizers.regular import some_word_matches
 
         return some_word_matches(expression, ignore_case, self.changed)
 

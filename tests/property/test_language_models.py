@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ngramdb
 from ngramdb.errors import ExecutionError
 from ngramdb.lm import END, Interpolation
-from ngramdb.lm.interpolation import ForestWeights
+from ngramdb.lm.neural import ForestWeights
 from ngramdb.questions import prob
 
 # The first three are counts divided by counts, for which only the index is used.

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from ngramdb import cluster, interrupts
 from ngramdb.api.database import Database
-from ngramdb.cluster.asking import ClusterConnection
+from ngramdb.cluster.asking import ClusterConnection, SharedSnapshot
 from ngramdb.cluster.crew import Crew, MemberLost
-from ngramdb.cluster.views import SharedSnapshot
 from ngramdb.cluster.worker_state import Library
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store

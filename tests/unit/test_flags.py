@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb import bool_arguments, lm
+from ngramdb import lm
 from ngramdb.api.corpus import Corpus
 from ngramdb.errors import InvalidArgument
+from ngramdb.types import checked_flags, flags_of
 
 
 def _flags_of(owner):
     for name, function in inspect.getmembers(owner, inspect.isfunction):
         if not name.startswith("_"):
-            for argument in bool_arguments.flags_of(inspect.unwrap(function)):
+            for argument in flags_of(inspect.unwrap(function)):
                 yield name, argument
 
 
@@ -68,7 +69,7 @@ def test_models_take_flags_alike(corpus):
 
 
 def test_a_function_keeps_its_name_and_signature():
-    @bool_arguments.checked
+    @checked_flags
     def ask(text: str, is_short: bool = False, *, is_loud: bool = True) -> str:
         """Asks."""
         return f"{text} {is_short} {is_loud}"

@@ -25,9 +25,7 @@ FACES = frozenset(
     {
         "api",
         "ngramdb.executor.results.display",
-        "ngramdb.language.expected_next",
-        "ngramdb.language.highlight",
-        "ngramdb.language.live_check",
+        "ngramdb.language.editing",
         "ngramdb.language.scanner",
     }
 )
@@ -88,7 +86,7 @@ BELOW: dict[str, frozenset[str]] = {
     "planner": frozenset(
         {
             *("patterns", "source", "segments", "ngramdb.tokenizers.base"),
-            *("ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"),
+            *("ngramdb.language.ast", "ngramdb.lm.spec"),
         }
     ),
     # What plans look for: n-grams, and patterns that stand for several.
@@ -102,42 +100,36 @@ BELOW: dict[str, frozenset[str]] = {
     # Readers of tables make columns of metadata in the form in which segments store them.
     "ingest": frozenset({"tokenizers", "_cext", "ngramdb.segments.metadata_columns"}),
     "_cext": frozenset(),
-    "caching": frozenset(),
+    "display": frozenset(),
     "errors": frozenset(),
-    "bool_arguments": frozenset(),
     "fork_safety": frozenset(),
     "formats": frozenset(),
-    "interruptible_sort": frozenset({"_cext"}),
     "interrupts": frozenset({"_cext"}),
     "registries": frozenset(),
-    "late_dataclasses": frozenset(),
     "lazy": frozenset(),
-    "logs": frozenset(),
     "limits": frozenset(),
     "diacritics": frozenset(),
-    "notebook": frozenset(),
     "regular_files": frozenset(),
     "types": frozenset({"_cext"}),
-    "terminal_escapes": frozenset(),
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
     {
         *(
-            "caching",
+            "display",
             "errors",
-            "bool_arguments",
             "fork_safety",
             "formats",
             "interrupts",
-            "interruptible_sort",
             "registries",
-            "late_dataclasses",
             "lazy",
             "limits",
             "regular_files",
         ),
-        *("logs", "diacritics", "notebook", "types", "terminal_escapes"),
+        *(
+            "diacritics",
+            "types",
+        ),
     }
 )
 

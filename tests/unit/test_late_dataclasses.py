@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ngramdb import late_dataclasses
+from ngramdb import lazy
 
 
 def family(dataclass):
@@ -92,7 +92,7 @@ CALLS = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_each_use_of_a_class_is_as_if_it_were_the_first_and_as_the_standard_librarys(call):
-    late, standard = family(late_dataclasses.dataclass), family(dataclasses.dataclass)
+    late, standard = family(lazy.dataclass), family(dataclasses.dataclass)
     expected = described(lambda: call(standard))
     assert described(lambda: call(late)) == expected
     assert described(lambda: call(late)) == expected
@@ -100,7 +100,7 @@ def test_each_use_of_a_class_is_as_if_it_were_the_first_and_as_the_standard_libr
 
 def test_a_class_of_the_standard_library_can_be_derived():
     @dataclasses.dataclass(frozen=True)
-    class Derived(family(late_dataclasses.dataclass).Pair):
+    class Derived(family(lazy.dataclass).Pair):
         more: int = 7
 
     assert dataclasses.astuple(Derived(1, [2], 3)) == (None, 1, [2], 3)
@@ -108,7 +108,7 @@ def test_a_class_of_the_standard_library_can_be_derived():
 
 def test_threads_that_need_a_class_at_once_all_get_it_whole():
     for _ in range(50):
-        late = family(late_dataclasses.dataclass)
+        late = family(lazy.dataclass)
         barrier, made = threading.Barrier(4), []
 
         def make(late=late, barrier=barrier, made=made):
@@ -128,7 +128,7 @@ def test_a_child_can_make_objects_though_another_thread_held_the_lock():
     holding, forked = threading.Event(), threading.Event()
 
     def hold():
-        with late_dataclasses._lock:
+        with lazy._lock:
             holding.set()
             forked.wait(0.2)  # the fork waits for the lock, so this passes without
 
@@ -137,7 +137,7 @@ def test_a_child_can_make_objects_though_another_thread_held_the_lock():
     holding.wait()
     child = os.fork()
     if child == 0:
-        os._exit(0 if family(late_dataclasses.dataclass).Pair(1).left == 1 else 1)
+        os._exit(0 if family(lazy.dataclass).Pair(1).left == 1 else 1)
     forked.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 import ngramdb
-from ngramdb.terminal_escapes import visible, visible_json
+from ngramdb.display import visible, visible_json
 
 EVERY = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF)
 # The classes of bidirectional text that turn the text after them, and those that end lines.

@@ -20,7 +20,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, Tokeni
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.results.result import Result
-from ngramdb.lm import sentences
+from ngramdb.lm import spec
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
@@ -114,8 +114,8 @@ def copy_documents(
 def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
     """Return the tokenizer of a corpus to be created. Raises InvalidArgument, as `create_corpus` does."""
     made = create_tokenizer(tokenizer)
-    if sentences.OPTION in options:
-        sentences.token_of(options[sentences.OPTION], made)
+    if spec.OPTION in options:
+        spec.token_of(options[spec.OPTION], made)
     return made
 
 

@@ -18,9 +18,9 @@ from ngramdb.ingest.options import ReadOptions, check_options, have_fields
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
-from ngramdb.lm import agreement as agreeing
-from ngramdb.lm import agreement as agreement_plot
 from ngramdb.lm import arpa, generation
+from ngramdb.lm import evaluation as agreeing
+from ngramdb.lm import evaluation as agreement_plot
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey

@@ -26,7 +26,7 @@ from ngramdb.cli.common import (
 )
 from ngramdb.cli.prompt.catalog import ConnectionCatalog, Corpora, Counted
 from ngramdb.cli.terminal.screen import is_terminal
-from ngramdb.terminal_escapes import encodable_json, visible, visible_json
+from ngramdb.display import encodable_json, visible, visible_json
 
 if TYPE_CHECKING:
     from ngramdb.serve.app import Service

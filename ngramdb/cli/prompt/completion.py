@@ -1,6 +1,6 @@
 """Possible continuations of a text, as a pure function of the text, the cursor and a catalog.
 
-The grammar defines what kind of thing may come (`ngramdb.language.expected_next`). The things of each kind
+The grammar defines what kind of thing may come (`ngramdb.language.editing`). The things of each kind
 are looked up here and written as the language wants them: names in backquotes where needed, values and paths
 in quotes.
 """
@@ -16,7 +16,7 @@ from ngramdb.cli.prompt.catalog import Catalog, next_words
 from ngramdb.cli.shell.dot import COMMANDS
 from ngramdb.cli.terminal import human
 from ngramdb.formats import ID_TYPES, READ
-from ngramdb.language.expected_next import Expected, expected
+from ngramdb.language.editing import Expected, expected
 from ngramdb.registries import ATTACHED, DTYPE_BYTES, NAMED_TOKENIZERS, ON_CONFLICT
 
 # Fields of every document besides its metadata, for conditions and ORDER BY.

@@ -18,10 +18,9 @@ from prompt_toolkit.styles import Style
 
 from ngramdb.cli.prompt.catalog import Catalog
 from ngramdb.cli.prompt.completion import complete
-from ngramdb.language.highlight import lex
-from ngramdb.language.live_check import first_mistake
+from ngramdb.display import STEERING_CHARACTERS, written_out
+from ngramdb.language.editing import first_mistake, lex
 from ngramdb.language.scanner import is_complete
-from ngramdb.terminal_escapes import STEERING_CHARACTERS, written_out
 
 # Words that people type to leave or to get help, whatever the program; none begins a statement.
 BARE_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
@@ -76,7 +75,7 @@ def bindings() -> KeyBindings:
 # ---- Colours while typing, by the language's own scanner, and a mark at the first mistake.
 
 
-# Kinds of `ngramdb.language.highlight` in the sixteen colours that every terminal's theme defines.
+# Kinds of `ngramdb.language.editing` in the sixteen colours that every terminal's theme defines.
 STYLE = Style.from_dict(
     {
         "ngramdb.keyword": "bold ansiblue",

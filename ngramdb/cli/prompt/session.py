@@ -46,8 +46,8 @@ from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.human import NARROWEST
 from ngramdb.cli.terminal.screen import bare, detect, is_terminal
+from ngramdb.display import visible
 from ngramdb.errors import QueryCancelled, TimeoutExceeded
-from ngramdb.terminal_escapes import visible
 
 # A prompt shows no more of a corpus's name, in characters.
 LONGEST_PROMPT = 24

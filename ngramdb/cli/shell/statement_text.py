@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ngramdb.cli.common import UsageError
 from ngramdb.cli.terminal.screen import Span
 from ngramdb.errors import PlanError
-from ngramdb.language.highlight import lex
+from ngramdb.language.editing import lex
 from ngramdb.questions.signatures import Value, parse_value
 
 ParameterValues = list[Value] | dict[str, Value] | None

@@ -14,7 +14,7 @@ from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.terminal.screen import Screen, Span
 from ngramdb.diacritics import first_cut, last_cut
-from ngramdb.terminal_escapes import visible
+from ngramdb.display import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000

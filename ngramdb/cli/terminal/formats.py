@@ -9,7 +9,7 @@ from itertools import chain, islice
 from ngramdb.api.verbs import row_formats
 from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, Tabular, is_number, plain, to_display, to_json
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.terminal_escapes import encodable_json, visible, visible_json
+from ngramdb.display import encodable_json, visible, visible_json
 
 
 def write_line(result: Tabular, screen: Screen) -> None:

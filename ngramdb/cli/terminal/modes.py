@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.terminal_escapes import visible
+from ngramdb.display import visible
 
 # Columns of a concordance: what is left of the match is aligned to it and cut at its beginning.
 LEFT, MATCH, RIGHT = "left", "match", "right"

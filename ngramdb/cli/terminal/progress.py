@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.screen import FALLBACK_COLUMNS, detect
-from ngramdb.terminal_escapes import visible
+from ngramdb.display import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
-from ngramdb.terminal_escapes import visible
+from ngramdb.display import visible
 
 # A half-open range of characters.
 Span = tuple[int, int]

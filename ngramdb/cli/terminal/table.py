@@ -25,8 +25,8 @@ from ngramdb.cli.terminal.cells import LOOKED_AT, TEXTS, Cell, cut, encodable, m
 from ngramdb.cli.terminal.human import plan_lines
 from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, Tabular, is_number
 from ngramdb.cli.terminal.screen import Screen
+from ngramdb.display import visible
 from ngramdb.executor.results.display import facts
-from ngramdb.terminal_escapes import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
 PROSE = frozenset({"description", "problem"})

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.caching import cached_property
 from ngramdb.compat.infinigram import opening
-from ngramdb.compat.infinigram.answers import (
+from ngramdb.compat.infinigram.documents import Documents, chosen_spans, span_record
+from ngramdb.compat.infinigram.opening import (
+    LARGEST_IDS,
+    TOKEN_BYTES,
     AttributionAnswer,
     CountAnswer,
     CreativityAnswer,
@@ -20,13 +22,14 @@ from ngramdb.compat.infinigram.answers import (
     InfgramDistAnswer,
     InfgramProbAnswer,
     ProbAnswer,
+    answers_errors,
+    opened,
+    paths_of,
 )
-from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
-from ngramdb.compat.infinigram.documents import Documents
-from ngramdb.compat.infinigram.opening import LARGEST_IDS, TOKEN_BYTES, answers_errors, opened, paths_of
 from ngramdb.compat.infinigram.questions import Questions
 from ngramdb.compat.infinigram.retrieval import GroupedRetrieval, Ids, Retrieval
 from ngramdb.errors import InvalidArgument
+from ngramdb.fork_safety import cached_property
 
 
 class InfiniGramEngine(Retrieval):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngramdb.caching import cached_property
 from ngramdb.compat.infinigram.opening import Refused
+from ngramdb.fork_safety import cached_property
 from ngramdb.lm import BEGIN, END, InfGram, LanguageModel, NGram, make
 
 

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from ngramdb.compat.infinigram import opening
-from ngramdb.compat.infinigram.answers import CountAnswer, DocAnswer, FindCnfAnswer, SearchAnswer
 from ngramdb.compat.infinigram.documents import Documents, kept, matches
-from ngramdb.compat.infinigram.opening import answers_errors
+from ngramdb.compat.infinigram.opening import (
+    CountAnswer,
+    DocAnswer,
+    FindCnfAnswer,
+    SearchAnswer,
+    answers_errors,
+)
 
 Ids = list[int]
 Cnf = list[list[list[int]]]

@@ -21,7 +21,6 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
-from ngramdb.caching import cached_property
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.removals import write_removal
@@ -38,6 +37,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.fork_safety import cached_property
 from ngramdb.interrupts import guarded
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.types import Docs

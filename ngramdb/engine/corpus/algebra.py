@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
-from ngramdb.caching import cached_property
 from ngramdb.engine.corpus.common import Listed, Matches, common_tokenizer, match_documents, translated
 from ngramdb.engine.corpus.slice import (
     SentenceView,
@@ -29,6 +28,7 @@ from ngramdb.engine.corpus.slice import (
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.segment.table_index import TableIndex
-from ngramdb.caching import cached_property
 from ngramdb.engine.corpus.caches import identity_of, keys_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.local_files import map_file
@@ -30,6 +29,7 @@ from ngramdb.errors import (
     QueryCancelled,
     StorageError,
 )
+from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.regular_files import open_regular

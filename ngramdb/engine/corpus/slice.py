@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.sort.construction import CoreBudget
-from ngramdb.caching import cached_property
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
+from ngramdb.fork_safety import cached_property
 from ngramdb.limits import SENTENCE_BREAK
 from ngramdb.segments.base import Part, Segment, chunks
 from ngramdb.segments.builder import SegmentContent, SortedArrays, write_segment

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
-from ngramdb.caching import cached_property
 from ngramdb.engine.corpus.caches import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
 from ngramdb.segments.segment import kind_named

@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from typing import Any
 
-from ngramdb.caching import cached_property
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.loading import resuming
 from ngramdb.engine.loading.loads import Files, load_files
@@ -32,6 +31,7 @@ from ngramdb.engine.storage.directory.base import storage_errors
 from ngramdb.engine.storage.directory.local_files import FileLock
 from ngramdb.engine.storage.files import author, now
 from ngramdb.errors import CorruptionError, InvalidArgument, LoadError, LockedError, StorageError
+from ngramdb.fork_safety import cached_property
 from ngramdb.formats import MARKER
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of

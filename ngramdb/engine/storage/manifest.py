@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from ngramdb.caching import cached_property
 from ngramdb.errors import BindError, CorruptionError
+from ngramdb.fork_safety import cached_property
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (

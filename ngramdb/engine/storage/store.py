@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ngramdb import interrupts, logs
+from ngramdb import interrupts
 from ngramdb.engine.storage import unsynced
 from ngramdb.engine.storage.directory.base import Directory, storage_error, storage_errors
 from ngramdb.engine.storage.files import (
@@ -43,6 +43,7 @@ from ngramdb.errors import (
     StorageError,
 )
 from ngramdb.formats import MARKER
+from ngramdb.lazy import DEBUG, WARNING, log
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
 
 __all__ = ["CheckFinding", "Store", "Transaction"]
@@ -114,7 +115,7 @@ class Store:
             else:
                 marker = read_marker(directory) or create_database(directory)
             store = cls(directory, marker, read_only)
-        logs.record(logs.DEBUG, "opened %s at version %d", directory.description, store.manifest.version)
+        log(DEBUG, "opened %s at version %d", directory.description, store.manifest.version)
         return store
 
     @property
@@ -321,7 +322,7 @@ class Store:
             if source is None:
                 raise
             source.forget()  # the cached copy may be damaged while the file itself is not
-            logs.record(logs.WARNING, "repaired the local copy of %s: it was damaged and is read again", path)
+            log(WARNING, "repaired the local copy of %s: it was damaged and is read again", path)
             return Container.open(buffer, path, kind, info, source)
 
     @contextlib.contextmanager
@@ -532,7 +533,7 @@ class Store:
         removed, is_clean = collect_orphans(self.directory, newest, lambda: self._read_versions(older), files)
         if files is None and removed:
             message = "repaired %s: removed %d files that an interrupted writer left"
-            logs.record(logs.WARNING, message, self.directory.description, len(removed))
+            log(WARNING, message, self.directory.description, len(removed))
         return is_clean
 
     def _load_newest(self) -> _State:

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
-from ngramdb import logs
 from ngramdb.engine.storage.directory.base import (
     Directory,
     WritableFile,
@@ -37,6 +36,7 @@ from ngramdb.engine.storage.files import (
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest, SegmentEntry
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import Deferred, current
+from ngramdb.lazy import INFO, log
 from ngramdb.segments.container import Ahead, ContainerWriter, Scratch
 from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.tokenizers.base import FileContent
@@ -152,7 +152,7 @@ class Transaction:
                 work.note_commit(manifest.version)
             self._adopt(loaded)
         path = self._directory.description
-        logs.record(logs.INFO, "committed version %d of %s: %s", manifest.version, path, action)
+        log(INFO, "committed version %d of %s: %s", manifest.version, path, action)
         return manifest
 
     def close(self) -> None:

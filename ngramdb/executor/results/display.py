@@ -11,13 +11,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ngramdb import notebook
-from ngramdb.notebook import is_number, shown
-from ngramdb.terminal_escapes import visible
+from ngramdb import display
+from ngramdb.display import is_number, shown, visible
 
 # Maximum number of characters of a value, in a table and on a line for the value alone.
 SHOWN_CHARACTERS = 60
-SHOWN_CHARACTERS_ALONE = notebook.SHOWN_CHARACTERS
+SHOWN_CHARACTERS_ALONE = display.SHOWN_CHARACTERS
 # Columns of output of unknown width: a file, a notebook, a log.
 FALLBACK_COLUMNS = 160
 # No column of text is made narrower than this to fit a screen, nor is the only column of a table.
@@ -66,10 +65,10 @@ def as_html(result: Preview) -> str:
     In a concordance the match is bold between its left and right context.
     """
     if not result.columns:
-        return notebook.table((), (), [str(result.summary.get("message", "(done)"))])
+        return display.table((), (), [str(result.summary.get("message", "(done)"))])
     below = [_footer(result), *(f"note: {note}" for note in result.remarks)]
     is_concordance = set(CONCORDANCE) <= set(result.columns)
-    return notebook.table(result.columns, result.rows, below, CONCORDANCE if is_concordance else None)
+    return display.table(result.columns, result.rows, below, CONCORDANCE if is_concordance else None)
 
 
 def _footer(result: Preview) -> str:

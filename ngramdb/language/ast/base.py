@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ngramdb.language.ast.base import Node, Scalar, Source
 from ngramdb.language.ast.patterns import Pattern
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 
 
 @dataclass(frozen=True)

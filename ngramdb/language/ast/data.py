@@ -5,7 +5,7 @@ from __future__ import annotations
 from ngramdb.language.ast.base import Explain, Name, Node, Question, Scalar, Source, SourceTerm, Statement
 from ngramdb.language.ast.conditions import Condition, Field
 from ngramdb.language.ast.questions import Docs
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from ngramdb.language.ast.base import Ngram, Node, Parameter, Text, TokenIds
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ngramdb.language.ast.base import Name, Ngram, Node, Question, Scalar, Source
 from ngramdb.language.ast.conditions import Condition, Field, GroupKey, InSentence
 from ngramdb.language.ast.patterns import Pattern
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ngramdb import interrupts
-from ngramdb.caching import cached_property
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.fork_safety import cached_property
+from ngramdb.lazy import dataclass
 
 Scalar = str | int | float | bool
 # Values that are checked between two interrupt checks: at most about ten milliseconds.

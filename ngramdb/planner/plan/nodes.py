@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, ClassVar, TypeVar
 
-from ngramdb.late_dataclasses import dataclass
-from ngramdb.patterns.phrases import Noted
+from ngramdb.lazy import dataclass
+from ngramdb.patterns.nodes import Noted
 from ngramdb.source import Corpus
 
 COUNT_COLUMNS = ("count",)

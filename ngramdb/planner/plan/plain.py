@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from ngramdb.language import ast
-from ngramdb.late_dataclasses import dataclass
+from ngramdb.lazy import dataclass
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.plan.documents import AllDocs, Complement, DocsWith, Intersection, NoDocs, UnionOf
 from ngramdb.planner.plan.nodes import DocExpr

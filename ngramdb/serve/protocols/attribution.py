@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.compat.infinigram.attribution import chosen_spans, logprob_sum, places_of
-from ngramdb.compat.infinigram.documents import Excerpt
+from ngramdb.compat.infinigram.documents import Excerpt, chosen_spans, logprob_sum, places_of
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.problem_details import Problem

@@ -70,6 +70,6 @@ def test_repairs_are_warnings(tmp_path, said):
 
 
 def test_nothing_is_printed_without_handlers():
-    program = "import logging, ngramdb; from ngramdb import logs; logs.record(logs.WARNING, 'x %d', 1)"
+    program = "import logging, ngramdb; from ngramdb.lazy import WARNING, log; log(WARNING, 'x %d', 1)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -20,7 +20,8 @@ from support.crews import killed_once, own_process, wait_for_stop
 import ngramdb
 from ngramdb import cluster, interrupts, registries
 from ngramdb.cli.main import main
-from ngramdb.cluster import asking, crew, loading, merging
+from ngramdb.cluster import asking, crew, loading
+from ngramdb.cluster import loading as merging
 from ngramdb.cluster.crew import Job, MemberLost
 from ngramdb.errors import InvalidArgument, LoadError, NotSupportedError
 from ngramdb.segments.container import Container

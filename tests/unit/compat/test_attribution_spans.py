@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb.compat.infinigram.attribution import chosen_spans
+from ngramdb.compat.infinigram.documents import chosen_spans
 
 TOKENS = st.integers(0, 5)
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import ngramdb
 from ngramdb.conditions import stored_text
-from ngramdb.tokenizers import word_forms
+from ngramdb.tokenizers import vocabulary
 
 
 def halves():
@@ -69,7 +69,7 @@ def test_texts_are_read_where_other_conditions_hold_alone(db, read):
 
 
 def test_without_a_list_of_documents_every_text_is_read(db, read, monkeypatch):
-    monkeypatch.setattr(word_forms, "MAX_LISTED", 50)
+    monkeypatch.setattr(vocabulary, "MAX_LISTED", 50)
     assert db.execute('COUNT /wom[ae]n/ "of"').fetchall() == [(1,)]
     assert len(read) == len(TEXTS)
 

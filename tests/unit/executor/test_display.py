@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ngramdb.display import shown
 from ngramdb.executor.results.display import cut, width_of
 from ngramdb.executor.results.result import Result
-from ngramdb.notebook import shown
 
 
 def lines(result, n_columns, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.interruptible_sort import (
+from ngramdb.conditions.interruptible_sort import (
     counted,
     each_once,
     numbered,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark, Transformer, UnexpectedInput
 
-from ngramdb.language.automaton import END, RefusedError, State, make_tables
+from ngramdb.language.syntax import END, RefusedError, State, make_tables
 
 # Aliases, rules that pass a single part on, inlined rules at the beginning, in the middle and at the end of
 # others, repetitions, and rules that may be empty.

@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from ngramdb.language import expected_next, highlight, live_check, parser, scanner
+from ngramdb.language import editing, parser, scanner
 
 
 @pytest.mark.parametrize(
-    "module", [expected_next, highlight, live_check, parser, scanner], ids=lambda module: module.__name__
+    "module", [editing, editing, editing, parser, scanner], ids=lambda module: module.__name__
 )
 def test_examples_in_docstrings_are_true(module: ModuleType) -> None:
     result = doctest.testmod(module)

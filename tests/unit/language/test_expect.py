@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from support.polls import n_calls
 
 from ngramdb.language import scanner, syntax
-from ngramdb.language.expected_next import Expected, expected
-from ngramdb.language.highlight import lex
+from ngramdb.language.editing import Expected, expected, lex
 from ngramdb.language.parser import Walk
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb.language import highlight
-from ngramdb.language.highlight import lex
+from ngramdb.language import editing
+from ngramdb.language.editing import lex
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -114,4 +114,4 @@ def test_spans_cover_any_text_without_gaps_or_overlaps(text: str) -> None:
     spans = lex(text)
     assert "".join(text[start:stop] for start, stop, _ in spans) == text
     assert all(start < stop for start, stop, _ in spans)
-    assert {kind for _, _, kind in spans} <= set(highlight.KINDS)
+    assert {kind for _, _, kind in spans} <= set(editing.KINDS)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast
-from ngramdb.language.literals import MAX_TOKEN_ID
 from ngramdb.language.parser import parse_statement
+from ngramdb.language.scanner import MAX_TOKEN_ID
 
 characters = st.characters(exclude_categories=["Cs"])
 

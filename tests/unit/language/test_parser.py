@@ -38,7 +38,7 @@ from ngramdb.language.ast import (
     Value,
     Within,
 )
-from ngramdb.language.highlight import lex
+from ngramdb.language.editing import lex
 from ngramdb.language.parser import parse, parse_condition, parse_model, parse_pattern, parse_statement
 from ngramdb.language.parts import MAX_DEPTH
 from ngramdb.language.scanner import scan

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.language import automaton
-from ngramdb.language.automaton import END, State
+from ngramdb.language import syntax
+from ngramdb.language.syntax import END, State
 
 GRAMMAR = 'start: "COUNT" WORD\nWORD: /[a-z]+/\n%ignore " "\n'
 
@@ -19,9 +19,9 @@ def _keeps_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "pycache_prefix", None)
 
 
-def _tables(folder: Path, grammar: str = GRAMMAR) -> automaton.Tables:
+def _tables(folder: Path, grammar: str = GRAMMAR) -> syntax.Tables:
     (folder / "a.lark").write_text(grammar)
-    return automaton.kept_tables(str(folder / "a.lark"), ["start"])
+    return syntax.kept_tables(str(folder / "a.lark"), ["start"])
 
 
 def _kept(folder: Path) -> list[Path]:
@@ -37,7 +37,7 @@ class Builder:
         return parts
 
 
-def _read(parse_tables: automaton.Tables, *terminals: str) -> list[str]:
+def _read(parse_tables: syntax.Tables, *terminals: str) -> list[str]:
     state = State(parse_tables, "start", Builder())
     for terminal in terminals:
         state.take(terminal, terminal.lower())
@@ -47,7 +47,7 @@ def _read(parse_tables: automaton.Tables, *terminals: str) -> list[str]:
 def test_tables_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = _tables(tmp_path)
     assert _read(made, "COUNT", "WORD") == ["count", "word"]
-    monkeypatch.setattr(automaton, "make_tables", _making_is_a_mistake)
+    monkeypatch.setattr(syntax, "make_tables", _making_is_a_mistake)
     assert _tables(tmp_path) == made
     assert [path.suffix for path in _kept(tmp_path)] == [".tables"]
 

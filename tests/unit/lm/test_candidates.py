@@ -22,7 +22,7 @@ from ngramdb.lm import (
     analyze,
     make,
 )
-from ngramdb.lm import candidates as candidates_module
+from ngramdb.lm import values as candidates_module
 
 specs = st.builds(
     lambda kind, order, min_count: kind(order=order, min_count=min_count),

@@ -10,7 +10,7 @@ import pytest
 import ngramdb
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import InfGram, draw_agreement
-from ngramdb.lm.agreement import LAST_BAR, _binned
+from ngramdb.lm.evaluation import LAST_BAR, _binned
 
 
 @pytest.fixture(scope="module")

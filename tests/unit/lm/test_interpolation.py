@@ -7,7 +7,7 @@ import pytest
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import Scores, interpolate, relative_improvement
-from ngramdb.lm.interpolation import best_weight, features, perplexity_of
+from ngramdb.lm.neural import best_weight, features, perplexity_of
 
 
 def scores_of(prob, sparse, effective_n=None):

@@ -31,7 +31,7 @@ from ngramdb.lm import (
     perplexity,
     write_arpa,
 )
-from ngramdb.lm.sentences import separator_of
+from ngramdb.lm.spec import separator_of
 
 # Several models a text: more than the time that is thought enough for one.
 unhurried = settings(deadline=None, max_examples=60)

@@ -11,13 +11,15 @@ import pytest
 
 import ngramdb
 from ngramdb.errors import InvalidArgument
-from ngramdb.tokenizers import byte_pairs
+from ngramdb.tokenizers import json_definitions
 from ngramdb.tokenizers.fast import hard_texts
 from ngramdb.tokenizers.registry import create_tokenizer
 
 tiktoken = pytest.importorskip("tiktoken")
 
-PATTERNS = {name: encoding.pattern for name, encoding in byte_pairs.ENCODINGS.items() if name != "r50k_base"}
+PATTERNS = {
+    name: encoding.pattern for name, encoding in json_definitions.ENCODINGS.items() if name != "r50k_base"
+}
 # As tiktoken 0.14 has them.
 POSSESSIVE = {
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",

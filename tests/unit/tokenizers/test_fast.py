@@ -16,7 +16,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.tokenizers import fast, safe_cuts
+from ngramdb.tokenizers import fast, json_definitions
 from ngramdb.tokenizers.fast import hard_texts
 from ngramdb.tokenizers.huggingface import HuggingFaceTokenizer
 
@@ -78,7 +78,7 @@ def test_the_fast_way_gives_the_ids_of_tokenizers(shared: HuggingFaceTokenizer, 
         assert (encoder.note, encoder.in_doubt) == (None, False)
 
 
-PATTERNS = ["ByteLevel", *sorted(safe_cuts._CUTTING_PATTERNS)]
+PATTERNS = ["ByteLevel", *sorted(json_definitions._CUTTING_PATTERNS)]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

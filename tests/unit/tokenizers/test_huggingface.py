@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.tokenizers import huggingface, open_tokenizer, safe_cuts
+from ngramdb.tokenizers import huggingface, json_definitions, open_tokenizer
 from ngramdb.tokenizers.huggingface import HuggingFaceTokenizer
 
 TEXT = st.text(
@@ -204,7 +204,7 @@ PRE_TOKENIZERS = [
     "Whitespace",
     "WhitespaceSplit",
     "BertPreTokenizer",
-    *sorted(safe_cuts._CUTTING_PATTERNS),
+    *sorted(json_definitions._CUTTING_PATTERNS),
 ]
 
 
@@ -217,8 +217,8 @@ def test_pieces_cut_at_seams_have_the_tokens_of_the_whole_text(
 ) -> None:
     tokenizer, library = cutting(byte_level_json, pre_tokenizer, normalizer)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(safe_cuts, "PIECE_CHARS", 5)
-        cut = list(safe_cuts.pieces(text, safe_cuts.seam_of(json.loads(library.to_str()))))
+        patched.setattr(json_definitions, "PIECE_CHARS", 5)
+        cut = list(json_definitions.pieces(text, json_definitions.seam_of(json.loads(library.to_str()))))
         ids, offsets = tokenizer.encode_batch([text.encode(), b"fox"])
     assert "".join(cut) == text
     assert ids[: offsets[1]].tolist() == library.encode(text, add_special_tokens=False).ids
@@ -237,7 +237,7 @@ def cutting(
         if normalizer is not None:
             library.normalizer = getattr(tokenizers.normalizers, normalizer)()
         content = library.to_str().encode()
-        assert safe_cuts.seam_of(json.loads(content)) is not None
+        assert json_definitions.seam_of(json.loads(content)) is not None
         _CUTTING[pre_tokenizer, normalizer] = (HuggingFaceTokenizer(content), library)
     return _CUTTING[pre_tokenizer, normalizer]
 
@@ -253,13 +253,20 @@ def named_or_pattern(pre_tokenizer: str) -> Any:
 def test_a_text_is_cut_before_a_blank_between_two_letters_and_before_an_east_asian_stop(
     byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(safe_cuts, "PIECE_CHARS", 4)
-    seam = safe_cuts.seam_of(json.loads(byte_level_json))
-    assert list(safe_cuts.pieces("the quick, brown fox 1 2 3", seam)) == ["the quick, brown", " fox 1 2 3"]
-    assert list(safe_cuts.pieces("быстрая лиса", seam)) == ["быстрая", " лиса"]
-    assert list(safe_cuts.pieces("敏捷的狐狸，棕色的狐狸。", seam)) == ["敏捷的狐狸", "，棕色的狐狸", "。"]
-    assert list(safe_cuts.pieces("a b", seam)) == ["a b"]
-    assert list(safe_cuts.pieces("", seam)) == [""]
+    monkeypatch.setattr(json_definitions, "PIECE_CHARS", 4)
+    seam = json_definitions.seam_of(json.loads(byte_level_json))
+    assert list(json_definitions.pieces("the quick, brown fox 1 2 3", seam)) == [
+        "the quick, brown",
+        " fox 1 2 3",
+    ]
+    assert list(json_definitions.pieces("быстрая лиса", seam)) == ["быстрая", " лиса"]
+    assert list(json_definitions.pieces("敏捷的狐狸，棕色的狐狸。", seam)) == [
+        "敏捷的狐狸",
+        "，棕色的狐狸",
+        "。",
+    ]
+    assert list(json_definitions.pieces("a b", seam)) == ["a b"]
+    assert list(json_definitions.pieces("", seam)) == [""]
 
 
 @pytest.mark.parametrize(
@@ -292,8 +299,8 @@ def test_a_text_is_cut_before_a_blank_between_two_letters_and_before_an_east_asi
 def test_a_tokenizer_that_may_look_across_a_seam_gets_its_texts_whole(
     byte_level_json: bytes, part: str, value: Any
 ) -> None:
-    assert safe_cuts.seam_of(json.loads(byte_level_json)) is not None
-    assert safe_cuts.seam_of(json.loads(changed(byte_level_json, **{part: value}))) is None
+    assert json_definitions.seam_of(json.loads(byte_level_json)) is not None
+    assert json_definitions.seam_of(json.loads(changed(byte_level_json, **{part: value}))) is None
 
 
 @pytest.mark.parametrize(
@@ -310,9 +317,9 @@ def test_a_tokenizer_that_may_look_across_a_seam_gets_its_texts_whole(
 def test_where_a_full_stop_is_no_seam_blanks_are(
     byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch, part: str, value: Any
 ) -> None:
-    monkeypatch.setattr(safe_cuts, "PIECE_CHARS", 4)
-    seam = safe_cuts.seam_of(json.loads(changed(byte_level_json, **{part: value})))
-    found = list(safe_cuts.pieces("敏捷的狐狸，棕色的狐狸a the fox", seam))
+    monkeypatch.setattr(json_definitions, "PIECE_CHARS", 4)
+    seam = json_definitions.seam_of(json.loads(changed(byte_level_json, **{part: value})))
+    found = list(json_definitions.pieces("敏捷的狐狸，棕色的狐狸a the fox", seam))
     assert found == ["敏捷的狐狸，棕色的狐狸a", " the", " fox"]
 
 
@@ -330,10 +337,10 @@ def test_pieces_cut_at_seams_have_the_words_of_the_whole_text(
     byte_level_json: bytes, pre_tokenizer: str, normalizer: str | None, text: str
 ) -> None:
     _, library = cutting(byte_level_json, pre_tokenizer, normalizer)
-    seam = safe_cuts.seam_of(json.loads(library.to_str()))
+    seam = json_definitions.seam_of(json.loads(library.to_str()))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(safe_cuts, "PIECE_CHARS", 4)
-        cut = list(safe_cuts.pieces(text, seam))
+        patched.setattr(json_definitions, "PIECE_CHARS", 4)
+        cut = list(json_definitions.pieces(text, seam))
     assert [word for piece in cut for word in words_of(library, piece)] == words_of(library, text)
 
 

@@ -14,7 +14,7 @@ import ngramdb
 from ngramdb._cext.corpus.text_words import word_forms
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.errors import InvalidArgument
-from ngramdb.tokenizers import word_forms as module
+from ngramdb.tokenizers import vocabulary as module
 from ngramdb.tokenizers.words import WordsTokenizer
 
 WORD = 8  # the code of steps that read words

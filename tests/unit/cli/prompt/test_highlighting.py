@@ -6,7 +6,7 @@ import pytest
 from prompt_toolkit.document import Document
 
 from ngramdb.cli.prompt.editing import STYLE, StatementLexer, styled_lines
-from ngramdb.language.highlight import KINDS
+from ngramdb.language.editing import KINDS
 
 TEXTS = [
     "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngramdb.cli.prompt.editing import styled_lines
-from ngramdb.language.live_check import first_mistake
+from ngramdb.language.editing import first_mistake
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
-"""Everything that may come next at a position in a text: the basis of completion.
+"""For texts that are being typed: what may come next, kinds of characters, and the first mistake.
 
-The parser is walked up to the cursor, so that nothing is offered that the parser would refuse.
+Completion walks the parser up to the cursor, so that nothing is offered that the parser would refuse.
 The caller looks up the existing names and values (corpora, fields, files, tokens); this module reports their
 kinds.
+
+For highlighting, a word is a keyword if the grammar reads it as one; after the first mistake of a statement,
+and in words that no keyword can be, the spelling alone decides.
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ from itertools import takewhile
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, scanner, syntax
-from ngramdb.language.automaton import State
-from ngramdb.language.literals import Fault, read_text
 from ngramdb.language.parse_failure import CLAUSE_HEADS, expected_terminals, without_new_parts
-from ngramdb.language.parser import Walk
+from ngramdb.language.parser import Walk, keywords
 from ngramdb.language.parts import Lexeme
+from ngramdb.language.scanner import Fault, read_text
+from ngramdb.language.syntax import NAMES, REGISTERED, State
 
 # The kinds of things other than keywords, by terminal.
 _KINDS = {
@@ -317,3 +320,128 @@ def _head(types: Sequence[str]) -> str:
     ):
         words = words[1:]
     return " ".join(words[: 2 if words[1:2] and words[1] in _SECOND_WORDS else 1])
+
+
+# ---- Kinds of characters for syntax highlighting: every character of a text, finished or not, has one.
+
+
+# Kinds that `lex` gives, for those who assign styles.
+KINDS = (
+    "keyword",
+    "ngram",
+    "token_ids",
+    "value",
+    "number",
+    "comment",
+    "name",
+    "operator",
+    "parameter",
+    "error",
+    "space",
+)
+
+# A literal that is not closed yet keeps its colour: it is being typed.
+_KIND_OF_PIECE = {
+    scanner.SPACE: "space",
+    scanner.COMMENT: "comment",
+    scanner.OPEN_COMMENT: "comment",
+    scanner.TEXT: "ngram",
+    scanner.OPEN_TEXT: "ngram",
+    scanner.STRING: "value",
+    scanner.OPEN_STRING: "value",
+    scanner.QUOTED_NAME: "name",
+    scanner.OPEN_NAME: "name",
+    scanner.TOKEN_IDS: "token_ids",
+    scanner.OPEN_IDS: "token_ids",
+    scanner.GAP: "operator",
+    scanner.REGEX: "ngram",
+    scanner.REPETITION: "operator",
+    scanner.RANGE: "number",
+    scanner.NUMBER: "number",
+    scanner.PARAMETER: "parameter",
+    scanner.PUNCTUATION: "operator",
+    scanner.DIVISION: "operator",
+    scanner.MARK: "operator",
+    scanner.COMPARATOR: "operator",
+    scanner.BAD_OPERATOR: "error",
+    scanner.BAD_NUMBER: "error",
+    scanner.CURLY_QUOTE: "error",
+}
+# Characters that are operators or begin one, and are not mistakes by themselves.
+_OPERATORS = frozenset("{/:")
+
+
+def lex(text: str) -> list[tuple[int, int, str]]:
+    """Half-open ranges with their kinds (see KINDS), in order; they cover `text` without gaps or overlaps.
+
+    Never raises, whatever the text is.
+
+    >>> lex('USE limit')
+    [(0, 3, 'keyword'), (3, 4, 'space'), (4, 9, 'name')]
+
+    Cost: linear; about 0.1 ms for a short statement.
+    """
+    spans: list[tuple[int, int, str]] = []
+    walk: Walk | None = Walk(text)
+    for kind, start, stop in scanner.scan(text):
+        raw = text[start:stop]
+        terminal = ""
+        if raw == ";":
+            walk = Walk(text)  # statements are independent: a mistake in one does not affect the next
+        elif walk is not None and kind not in scanner.BLANK:
+            try:
+                terminal = walk.take(kind, start, stop).type
+            except ParseError:
+                walk = None
+        spans.append((start, stop, _kind(kind, raw, terminal)))
+    return spans
+
+
+def _kind(piece: str, raw: str, terminal: str) -> str:
+    if piece == scanner.WORD:
+        if terminal in REGISTERED:
+            return "keyword" if raw.lower() in REGISTERED[terminal] else "name"
+        is_name = terminal in NAMES or raw.upper() not in keywords()
+        return "name" if is_name else "keyword"
+    if piece == scanner.OTHER:
+        return "operator" if raw in _OPERATORS else "error"
+    return _KIND_OF_PIECE[piece]
+
+
+# ---- The position of the first mistake in a text while it is being typed.
+
+
+def first_mistake(text: str) -> tuple[int, int] | None:
+    """Return the half-open range of the first piece that no continuation of the text can correct, or None.
+
+    The last piece may still change: a word that a keyword begins with, an open literal.
+
+    >>> first_mistake("COUNT 'a' FROM"), first_mistake('COUNT "a" FRO')
+    ((6, 9), None)
+
+    Never raises. Cost: linear; about 0.1 ms for a short statement.
+    """
+    walk = Walk(text)
+    for kind, start, stop in scanner.scan(text):
+        if kind in scanner.BLANK:
+            continue
+        try:
+            walk.take(kind, start, stop)
+        except ParseError as error:
+            if stop == len(text) and _may_become_right(text, kind):
+                return None
+            begin = start if error.start is None else error.start
+            return begin, max(begin + 1, stop if error.stop is None else error.stop)
+    return None
+
+
+def _may_become_right(text: str, kind: str) -> bool:
+    """Return True if the last piece, which is refused, can become another one by more typing."""
+    if kind in scanner.OPEN or kind == scanner.OPEN_IDS:
+        return True
+    if kind == scanner.WORD:
+        return bool(expected(text, len(text)).keywords)
+    if kind == scanner.BAD_OPERATOR:
+        return text.endswith("!")  # of !=
+    # Half of a number, of an operator, of a comment's mark.
+    return (kind in (scanner.BAD_NUMBER, scanner.OTHER) and not text[-1].isalnum()) or text[-1] in "-/"
