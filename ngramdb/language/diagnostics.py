@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngramdb.errors import ParseError
-from ngramdb.language import guesses, scanner, syntax
-from ngramdb.language.hints import hint, lonely_field
+from ngramdb.language import scanner, syntax
+from ngramdb.language.advice import hint, lonely_field, of_attributes
 from ngramdb.language.parse_failure import CLAUSE_HEADS, Situation, quote
 from ngramdb.language.scanner import Fault
 
@@ -58,7 +58,7 @@ def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
     raw = text[start:stop]
     if kind == scanner.OPEN_IDS and text[stop : stop + 1] in ('"', "'"):
         message = 'token ids are numbers, [5, 7]; write an n-gram of words without brackets: "…"'
-        message = guesses.of_attributes(text, stop) or message
+        message = of_attributes(text, stop) or message
         return ParseError(message, text=text, start=stop, stop=stop + 1)
     if kind == scanner.BAD_OPERATOR:
         return ParseError(f"there is no {raw} here: {_OPERATORS[raw]}", text=text, start=start, stop=stop)

@@ -61,6 +61,16 @@ class Situation:
         return self.text[self.found.start : self.found.stop]
 
     @property
+    def word(self) -> str:
+        """The lexeme in capitals."""
+        return self.raw.upper()
+
+    @property
+    def kind(self) -> str:
+        """The lexeme's terminal."""
+        return self.found.type
+
+    @property
     def at_end(self) -> bool:
         """True if the text ends before it is complete."""
         return self.found.type == "$END" or (self.found.type == "SEMICOLON" and self.whole == "statement")
@@ -177,3 +187,75 @@ def quote(raw: str) -> str:
     """Return a piece of a statement for messages: on one line, without control characters, shortened."""
     line = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in " ".join(raw[:1000].split()))
     return line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + "…"
+
+
+# ---- What a misspelt or borrowed word was meant to be.
+
+
+# Similarity of a word to a keyword (difflib's ratio) required for "did you mean": one letter wrong, missing,
+# doubled or swapped in a word of four letters passes; words of other languages and corpus names rarely do.
+_LIKENESS = 0.7
+
+# Words from SQL and elsewhere for each keyword, suggested where that is allowed; the first keyword counts.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "COPY": ("LOAD", "INSERT", "IMPORT", "EXPORT"),
+    "DELETE": ("REMOVE",),
+    "USING": ("MODEL", "WITH"),
+    "TOKENS": ("WORDS", "LENGTH", "MAX"),
+    "WINDOW": ("CONTEXT",),
+    "RETURN": ("LIMIT",),
+    "LIMIT": ("TOP",),
+    "FROM": ("IN", "FORM", "OF"),
+    "WHERE": ("FILTER",),
+    "DESC": ("DESCENDING", "DOWN"),
+    "ASC": ("ASCENDING",),
+    "CORPUS": ("TABLE", "INDEX", "DATABASE"),
+    "CORPORA": ("TABLES", "DATABASES", "CORPUS", "CORPUSES"),
+    "VERSIONS": ("HISTORY",),
+    "REMOVALS": ("DELETIONS",),
+    "DOCS": ("DOCUMENTS", "DOCUMENT", "SELECT", "SEARCH"),
+    "PROB": ("PROBABILITY",),
+    "DIST": ("NTD",),
+    "KWIC": ("CONCORDANCE",),
+    "NGRAMS": ("CLUSTERS",),
+    "COLLOCATES": ("COLLOCATIONS",),
+    "KEYWORDS": ("KEYNESS",),
+    "TRACE": ("ATTRIBUTE",),
+    "SCORE": ("PERPLEXITY",),
+    "ADD": ("INSERT", "PLUS", "UNION", "APPEND"),
+    "SET": ("PRAGMA",),
+    "CHECK": ("VERIFY",),
+    "COMPACT": ("VACUUM", "OPTIMIZE"),
+    "RESTORE": ("ROLLBACK", "UNDO"),
+    "KEEP": ("TAG", "BOOKMARK"),
+    "SUBTRACT": ("REMOVE", "MINUS", "EXCEPT", "DELETE", "DROP"),
+    "ATTACH": ("OPEN", "MOUNT"),
+    "DETACH": ("CLOSE", "UNMOUNT"),
+    "DESCRIBE": ("DESC",),
+    "TO": ("INTO",),
+    "SKIP": ("IGNORE",),
+    "GIVEN": ("WITH", "AFTER", "CONTEXT"),
+    "BACKOFF": ("STUPID",),
+    "INFGRAM": ("INFINIGRAM",),
+    "KNESER_NEY": ("KN", "KNESER"),
+    "MIN": ("LENGTH",),
+    "TOP": ("TOP_K",),
+    "NUCLEUS": ("TOP_P",),
+    "TEMPERATURE": ("TEMP",),
+}
+
+
+def nearest(situation: Situation) -> str | None:
+    """Return the keyword that the word was probably meant to be, if one is similar and allowed here."""
+    import difflib
+
+    if not situation.is_word:
+        return None
+    keywords = syntax.syntax().keywords
+    candidates = [terminal for terminal in situation.expected if terminal in keywords]
+    for keyword, words in _SYNONYMS.items():
+        if situation.word in words and keyword in candidates:
+            return keyword
+    if situation.word in keywords:
+        return None
+    return next(iter(difflib.get_close_matches(situation.word, candidates, n=1, cutoff=_LIKENESS)), None)

@@ -110,8 +110,13 @@ def statement_of(kind: type[Made], children: Sequence[Any], /, **parts: Any) -> 
 
 
 def valued_clause(label: str) -> Callable[[Any, list[Any]], Clause]:
-    """Return the rule of a clause of a keyword and a value."""
-    return lambda _, children: clause_of(label, children[1].node, children)
+    """Return the rule of a clause whose last part is its value."""
+    return lambda _, children: clause_of(label, node_of(children[-1]), children)
+
+
+def flag_clause(label: str) -> Callable[[Any, list[Any]], Clause]:
+    """Return the rule of a clause of keywords alone."""
+    return lambda _, children: clause_of(label, True, children)
 
 
 def is_terminal(child: Any, terminal: str) -> bool:
@@ -344,14 +349,9 @@ class ConditionRules:
     def matching_what(self, children: list[Any]) -> Clause:
         return clause_of("MATCH", children[1].type == "TEXT", children)
 
-    def ignoring_diacritics(self, children: list[Any]) -> Clause:
-        return clause_of("IGNORE DIACRITICS", True, children)
-
-    def prefix(self, children: list[Any]) -> Clause:
-        return clause_of("PREFIX", True, children)
-
-    def ignoring_case(self, children: list[Any]) -> Clause:
-        return clause_of("IGNORE CASE", True, children)
+    ignoring_diacritics = flag_clause("IGNORE DIACRITICS")
+    prefix = flag_clause("PREFIX")
+    ignoring_case = flag_clause("IGNORE CASE")
 
 
 def _is_ngram(node: Any) -> bool:

@@ -16,6 +16,7 @@ from ngramdb.language.parts import (
     clause_of,
     clauses_of,
     fields_of,
+    flag_clause,
     has_terminal,
     is_terminal,
     lowered,
@@ -105,12 +106,8 @@ class DataRules:
     def reset_setting(self, children: list[Any]) -> ast.ResetSetting:
         return ast.ResetSetting(lowered(children[1].node), span=span_of(children))
 
-    def if_not_exists(self, children: list[Any]) -> Clause:
-        return clause_of("IF NOT EXISTS", True, children)
-
-    def if_exists(self, children: list[Any]) -> Clause:
-        return clause_of("IF EXISTS", True, children)
-
+    if_not_exists = flag_clause("IF NOT EXISTS")
+    if_exists = flag_clause("IF EXISTS")
     tokenizer = valued_clause("TOKENIZER")
 
     def with_options(self, children: list[Any]) -> Clause:
@@ -216,22 +213,14 @@ class QuestionRules:
             terms.append(replace(term, sign=-1) if sign.type == "MINUS" else term)
         return ast.Source(tuple(terms), span=span_of(children))
 
-    def from_clause(self, children: list[Any]) -> Clause:
-        return clause_of("FROM", children[1], children)
-
-    def using(self, children: list[Any]) -> Clause:
-        return clause_of("USING", children[1], children)
-
-    def where(self, children: list[Any]) -> Clause:
-        return clause_of("WHERE", children[1], children)
-
+    from_clause = valued_clause("FROM")
+    using = valued_clause("USING")
+    where = valued_clause("WHERE")
     top = valued_clause("TOP")
     top_tokens = top
     limit = valued_clause("LIMIT")
     offset = valued_clause("OFFSET")
-
-    def window(self, children: list[Any]) -> Clause:
-        return clause_of("WINDOW", node_of(children[1]), children)
+    window = valued_clause("WINDOW")
 
     def around(self, children: list[Any]) -> Clause:
         span = span_of(children)
@@ -265,18 +254,10 @@ class QuestionRules:
     def rest(self, children: list[Any]) -> Any:
         return children[0]
 
-    def containing(self, children: list[Any]) -> Clause:
-        return clause_of("CONTAINING", node_of(children[1]), children)
-
-    def starting(self, children: list[Any]) -> Clause:
-        return clause_of("STARTING", children[-1].node, children)
-
-    def ending(self, children: list[Any]) -> Clause:
-        return clause_of("ENDING", children[-1].node, children)
-
-    def with_docs(self, children: list[Any]) -> Clause:
-        return clause_of("WITH DOCS", True, children)
-
+    containing = valued_clause("CONTAINING")
+    starting = valued_clause("STARTING")
+    ending = valued_clause("ENDING")
+    with_docs = flag_clause("WITH DOCS")
     of_ngrams = valued_clause("NGRAMS")
 
     def by_keyness(self, children: list[Any]) -> Clause:
@@ -288,8 +269,7 @@ class QuestionRules:
         keys = [child for child in children if isinstance(child, ast.GroupKey)]
         return clause_of("BY", keys[0] if keys else None, children)
 
-    def min_length(self, children: list[Any]) -> Clause:
-        return clause_of("MIN LENGTH", children[2].node, children)
+    min_length = valued_clause("MIN LENGTH")
 
     def sentence(self, children: list[Any]) -> Clause:
         return clause_of(UNIT, ast.Name("sentence", span=span_of(children)), children)
@@ -334,8 +314,7 @@ class QuestionRules:
     def form(self, children: list[Any]) -> ast.Form:
         return ast.Form(span=span_of(children))
 
-    def per_million(self, children: list[Any]) -> Clause:
-        return clause_of("PER MILLION", True, children)
+    per_million = flag_clause("PER MILLION")
 
     def order_by(self, children: list[Any]) -> Clause:
         keys = tuple(child for child in children if isinstance(child, ast.OrderBy))
@@ -344,11 +323,11 @@ class QuestionRules:
     def order_key(self, children: list[Any]) -> ast.OrderBy:
         return ast.OrderBy(children[0], has_terminal(children, "DESC"), span=span_of(children))
 
-    weight = valued_clause("The weight")
-    order = valued_clause("ORDER")
+    def weight(self, children: list[Any]) -> Clause:
+        return clause_of("The weight", children[1].node, children)
 
-    def min_count(self, children: list[Any]) -> Clause:
-        return clause_of("MIN COUNT", children[2].node, children)
+    order = valued_clause("ORDER")
+    min_count = valued_clause("MIN COUNT")
 
 
 # ---- From what the grammar recognises to the abstract syntax.
