@@ -9,7 +9,8 @@ returns the sections of one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.diacritics import Spelling
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
 from ngramdb.interrupts import check
 from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.types import token_id, token_ids
@@ -37,6 +38,11 @@ Placed = tuple[QueryIds, Offsets, Offsets]
 # The number of ids that a token stream can hold: 0..2**32-1.
 N_IDS = MAX_TOKEN_ID + 1
 
+# The container kind of stored definitions.
+DEFINITION_KIND = "TOKZ"
+
+# Some libraries replace a blank by this.
+BLANK = "\u2581"
 
 # Tokens that are decoded between two interrupt checks.
 PIECE_TOKENS = 1 << 18
@@ -315,6 +321,34 @@ class Tokenizer(ABC):
             )
         return number
 
+    def check_ids(self, ids: npt.ArrayLike) -> Ids:
+        """Return ids of documents as an array, all below n_vocabulary. Raises InvalidArgument."""
+        values = as_ids(ids)
+        if values.size:
+            self.check_id(int(values.max()))
+        return values
+
+
+class DefinedTokenizer(Tokenizer):
+    """A tokenizer whose definition is stored: a file of its library, or the identity of a function."""
+
+    # Name and version of the library, for the properties of the stored file.
+    library: str
+
+    def __init__(self, definition: bytes, source: str) -> None:
+        """Keep a file's content; `source` names it in messages."""
+        self._definition = definition
+        self._source = source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the definition."""
+        return type(self), (self._definition, self._source)
+
+    def definition(self) -> FileContent:
+        content = np.frombuffer(self._definition, dtype=np.uint8)
+        properties = {"library": self.library, "n_vocabulary": self.n_vocabulary}
+        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
+
 
 class Encoder:
     """An encoder for one load's documents, batch by batch; for one thread."""
@@ -398,6 +432,28 @@ def placed(ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> Placed:
     # Tokens without a character: the next stop beyond their own place.
     after = np.append(stops, stops[-1:])[np.searchsorted(stops, starts, side="right")]
     return np.array(ids, dtype=np.int64), starts, np.where(stops > starts, stops, after)
+
+
+def batches(texts: Sequence[str], n_chars: int) -> Iterator[Sequence[str]]:
+    """Yield consecutive texts of at most `n_chars` characters together; a longer one is a batch by itself."""
+    start = size = 0
+    for k, text in enumerate(texts):
+        if k > start and size + len(text) > n_chars:
+            yield texts[start:k]
+            start, size = k, 0
+        size += len(text)
+    yield texts[start:] if start else texts
+
+
+@contextmanager
+def library_errors() -> Iterator[None]:
+    """Convert errors of a library to ours. It raises plain Exception, as for a missing unknown token."""
+    try:
+        yield
+    except QueryCancelled:
+        raise
+    except Exception as error:
+        raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
 
 
 def offsets_of(sizes: Sequence[int]) -> Offsets:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,23 +22,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb import interrupts
-from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
+from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.tokenizers.base import (
     N_IDS,
-    FileContent,
+    DefinedTokenizer,
     Ids,
     Offsets,
     Placed,
     QueryIds,
-    Tokenizer,
     as_ids,
+    batches,
     from_utf8,
     offsets_of,
     placed,
     to_utf8,
 )
-
-DEFINITION_KIND = "TOKZ"
 
 # Distinguishes functions of the same name: letters of several scripts, digits, marks, white space, a
 # character outside of the basic plane.
@@ -137,10 +136,11 @@ def registered(name: str) -> CallableTokenizer | None:
     return _registered.get(name)
 
 
-class CalledTokenizer(Tokenizer):
+class CalledTokenizer(DefinedTokenizer):
     """A function, identified by name and version: looked up on use."""
 
     kind = "callable"
+    library = "a function in Python"
     lossless = False
 
     def __init__(self, definition: bytes, source: str = "the stored tokenizer") -> None:
@@ -153,7 +153,7 @@ class CalledTokenizer(Tokenizer):
             self._kept = CallableTokenizer(name, list, n_vocabulary, version)
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidArgument(f"{source} does not describe a function: {error}") from error
-        self._definition = definition
+        super().__init__(definition, source)
         self._verified: CallableTokenizer | None = None
         self._has_words: tuple[CallableTokenizer, bool] | None = None
 
@@ -173,10 +173,6 @@ class CalledTokenizer(Tokenizer):
         }
         register_tokenizer(given)
         return cls(json.dumps(kept).encode())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the identity only."""
-        return CalledTokenizer, (self._definition,)
 
     def function(self) -> CallableTokenizer:
         """Return the function registered under the name. Raises InvalidArgument if missing or different."""
@@ -211,24 +207,13 @@ class CalledTokenizer(Tokenizer):
         return _ids_of(self.function(), [text])[0].astype(np.int64)
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        found: list[Ids] = []
-        batch: list[str] = []
-        size = 0
         function = self.function()
-        for text in from_utf8(texts):
-            batch.append(text)
-            size += len(text)
-            if size >= BATCH_CHARS:
-                found += _ids_of(function, batch)
-                batch, size = [], 0
-        found += _ids_of(function, batch)
+        found = [ids for batch in batches(from_utf8(texts), BATCH_CHARS) for ids in _ids_of(function, batch)]
         flat = np.concatenate([np.empty(0, dtype=np.uint32), *found])
         return flat, offsets_of([len(ids) for ids in found])
 
     def decode(self, ids: npt.ArrayLike) -> str:
-        values = as_ids(ids)
-        if values.size:
-            self.check_id(int(values.max()))
+        values = self.check_ids(ids)
         decode = self.function().decode
         if decode is None:
             return " ".join(map(str, values.tolist()))
@@ -307,24 +292,19 @@ class CalledTokenizer(Tokenizer):
             )
         return placed(ids.tolist(), spans)
 
-    def definition(self) -> FileContent:
-        content = np.frombuffer(self._definition, dtype=np.uint8)
-        properties = {"library": "a function in Python", "n_vocabulary": self.n_vocabulary}
-        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
 
-
-class _errors_of:  # noqa: N801
+@contextmanager
+def _errors_of(name: str) -> Iterator[None]:
     """Convert errors of a user's function to ours, with its name."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        interrupts.check()
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, NgramdbError):
-            raise ExecutionError(f"the tokenizer {self._name} failed: {error!r:.200}") from error
+    interrupts.check()
+    try:
+        yield
+    except QueryCancelled:
+        raise
+    except Exception as error:
+        if isinstance(error, NgramdbError):
+            raise
+        raise ExecutionError(f"the tokenizer {name} failed: {error!r:.200}") from error
 
 
 def _decodes_words(function: CallableTokenizer) -> bool:
@@ -343,12 +323,12 @@ def _decodes_words(function: CallableTokenizer) -> bool:
     return all(pair.split() == [a, b] for pair, (a, b) in zip(pairs, pairwise(alone), strict=True))
 
 
-def _ids_of(function: CallableTokenizer, texts: list[str]) -> list[Ids]:
+def _ids_of(function: CallableTokenizer, texts: Sequence[str]) -> list[Ids]:
     """Return the ids of each text, checked. Raises ExecutionError, InvalidArgument."""
     if not texts:
         return []
     with _errors_of(function.name):
-        found = list(function.encode(texts))
+        found = list(function.encode(list(texts)))
     if len(found) != len(texts):
         raise ExecutionError(
             f"the tokenizer {function.name} returned ids of {len(found)} texts for {len(texts)}: encode "

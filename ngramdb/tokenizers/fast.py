@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ngramdb import interrupts
 from ngramdb.errors import QueryCancelled
-from ngramdb.tokenizers.base import Ids, Offsets, offsets_of
+from ngramdb.tokenizers.base import Ids, Offsets, batches, offsets_of
 
 # Returns ids and offsets of texts, as `tokenizers` does.
 Exact = Callable[[list[str]], tuple[Ids, Offsets]]
@@ -106,7 +106,7 @@ class FastWay:
             library = self._library or self._opened(texts)
             if library is None:
                 return None
-            return _concatenated([self._compared(library, batch) for batch in _batches(texts)])
+            return _concatenated([self._compared(library, batch) for batch in batches(texts, BATCH_CHARS)])
         except _Closed as reason:
             self.closed_because = str(reason)
             self._library = None
@@ -145,7 +145,7 @@ class FastWay:
             self._library = library
             return library
 
-    def _compared(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
+    def _compared(self, library: Any, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Return the ids of some texts. Raises _Closed at a difference."""
         interrupts.check()
         self._compare_characters(library, texts)
@@ -157,7 +157,7 @@ class FastWay:
         self._compare(cut, self._encoded(library, cut), range(len(cut)))
         return found
 
-    def _encoded(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
+    def _encoded(self, library: Any, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Return the library's result. Raises _Closed if it fails."""
         _Forks.used = True
         try:
@@ -176,7 +176,7 @@ class FastWay:
             raise _Closed("fastokens returned offsets that do not fit its ids")
         return ids, offsets
 
-    def _compare(self, texts: list[str], found: tuple[Ids, Offsets], numbers: Sequence[int]) -> None:
+    def _compare(self, texts: Sequence[str], found: tuple[Ids, Offsets], numbers: Sequence[int]) -> None:
         """Compare the ids of texts with these numbers. Raises _Closed at a difference."""
         ids, offsets = found
         exact, bounds = self._exact([texts[k] for k in numbers])
@@ -187,7 +187,7 @@ class FastWay:
                     "all ids are those of tokenizers, which takes longer"
                 )
 
-    def _compare_characters(self, library: Any, texts: list[str]) -> None:
+    def _compare_characters(self, library: Any, texts: Sequence[str]) -> None:
         """Compare texts with the characters that occur for the first time."""
         seen = self._seen
         assert seen is not None
@@ -201,7 +201,7 @@ class FastWay:
             self._compare(made, self._encoded(library, made), range(len(made)))
             seen[new] = True
 
-    def _drawn(self, texts: list[str]) -> list[int]:
+    def _drawn(self, texts: Sequence[str]) -> list[int]:
         """Return the texts of the sample: drawn at random until there are enough."""
         wanted = SAMPLE_SHARE * sum(map(len, texts))
         drawn: dict[int, None] = {}
@@ -241,17 +241,6 @@ def _open(definition: bytes, parts: dict[str, Any]) -> Any:
 def _of_characters(codes: Sequence[int]) -> list[str]:
     """Return texts that show how a tokenizer classifies characters: with letters, digits, blanks, itself."""
     return [f"a{c}b 1{c}2 .{c}. {c} {c}{c}\n{c}" for c in map(chr, codes)]
-
-
-def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
-    start = size = 0
-    for k, text in enumerate(texts):
-        if k > start and size + len(text) > BATCH_CHARS:
-            yield texts[start:k]
-            start, size = k, 0
-        size += len(text)
-    yield texts[start:] if start else texts
 
 
 def _concatenated(found: list[tuple[Ids, Offsets]]) -> tuple[Ids, Offsets]:

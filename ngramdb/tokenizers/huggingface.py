@@ -14,7 +14,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -25,29 +24,29 @@ import tokenizers
 
 from ngramdb import interrupts
 from ngramdb._cext.text.pieces import PieceTable, gather
-from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
+from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
+    BLANK,
+    DefinedTokenizer,
     Encoder,
-    FileContent,
     Flags,
     Ids,
     Offsets,
     Pieces,
     Placed,
     QueryIds,
-    Tokenizer,
     as_ids,
+    batches,
     from_utf8,
+    library_errors,
     offsets_of,
     placed,
     to_utf8,
 )
 from ngramdb.tokenizers.fast import FastWay
-from ngramdb.tokenizers.json_definitions import PIECE_CHARS, changes_texts, pieces, seam_of
-
-DEFINITION_KIND = "TOKZ"
+from ngramdb.tokenizers.json_definitions import BYTE_CHARACTERS, PIECE_CHARS, changes_texts, pieces, seam_of
 
 # Characters per call of the library. Its encodings take about 150 bytes per byte of text until they are
 # collected, and a batch must have enough pieces to keep every core busy.
@@ -59,9 +58,6 @@ MEMORY_PER_BYTE = 96
 
 # Pre-tokenizers that split a text into words and drop the blanks between them.
 _WORD_CUTTERS = frozenset({"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"})
-
-# Some normalizers replace a blank by this.
-_BLANK = "\u2581"
 
 _PARALLELISM = "TOKENIZERS_PARALLELISM"
 
@@ -87,31 +83,27 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Threads.do_without)
 
 
-class HuggingFaceTokenizer(Tokenizer):
+class HuggingFaceTokenizer(DefinedTokenizer):
     """The tokenizer of a `tokenizer.json`."""
 
     kind = "json"
+    library = f"tokenizers {tokenizers.__version__}"
 
     def __init__(self, definition: bytes, source: str = "tokenizer.json") -> None:
-        """Read a file's content; `source` names it in messages. Raises InvalidArgument."""
+        """Read a file's content. Raises InvalidArgument."""
+        super().__init__(definition, source)
         try:
             self._library = tokenizers.Tokenizer.from_buffer(definition)
         except Exception as error:  # the library raises plain Exception and ValueError
             raise InvalidArgument(
                 f"{source} is not a tokenizer.json that `tokenizers` can read: {error}"
             ) from error
-        self._definition = definition
-        self._source = source
         self._library.no_truncation()
         self._library.no_padding()
         if getattr(self._library.model, "dropout", None):
             self._library.model.dropout = None  # random merges: each encoding of a text would differ
         # Missing in older versions; it omits the character offsets, which are not needed here.
         self._encode = getattr(self._library, "encode_batch_fast", self._library.encode_batch)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the file's content."""
-        return HuggingFaceTokenizer, (self._definition, self._source)
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
@@ -151,7 +143,9 @@ class HuggingFaceTokenizer(Tokenizer):
     @cached_property
     def _has_every_byte(self) -> bool:
         is_bpe = self._parts["model"].get("type") == "BPE"
-        return is_bpe and all(self._library.token_to_id(chr(code)) is not None for code in _byte_characters())
+        return is_bpe and all(
+            self._library.token_to_id(chr(code)) is not None for code in BYTE_CHARACTERS.values()
+        )
 
     @cached_property
     def spellings(self) -> Pieces | None:
@@ -165,13 +159,13 @@ class HuggingFaceTokenizer(Tokenizer):
         if normalizer is None:
             return text
         normal: str = normalizer.normalize_str(text)
-        return normal.replace(_BLANK, " ")
+        return normal.replace(BLANK, " ")
 
     def encode(self, text: str) -> QueryIds:
         encoded = to_utf8(text)
         if len(text) > PIECE_CHARS:
             return self.encode_batch([encoded])[0].astype(np.int64)
-        with _library_errors():
+        with library_errors():
             return np.array(self._library.encode(text, add_special_tokens=False).ids, dtype=np.int64)
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
@@ -225,7 +219,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     def _ids_of(self, texts: list[str]) -> Iterator[list[int]]:
         _Threads.used = True
-        for batch in _batches(texts):
+        for batch in batches(texts, BATCH_CHARS):
             interrupts.check()
             # A text that cannot be split takes the library seconds per megabyte, without interrupt checks.
             if any(len(text) > 2 * PIECE_CHARS for text in batch):
@@ -235,8 +229,8 @@ class HuggingFaceTokenizer(Tokenizer):
             for encoding in encodings:
                 yield encoding.ids
 
-    def _encodings(self, texts: list[str]) -> Any:
-        with _library_errors():
+    def _encodings(self, texts: Sequence[str]) -> Any:
+        with library_errors():
             return self._encode(texts, add_special_tokens=False)
 
     @cached_property
@@ -264,7 +258,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     def places(self, text: str) -> Placed:
         interrupts.check()
-        with _library_errors():
+        with library_errors():
             found = self._library.encode(text, add_special_tokens=False)
         return placed(found.ids, found.offsets)
 
@@ -274,9 +268,7 @@ class HuggingFaceTokenizer(Tokenizer):
         if spelled is not None:
             text: str = spelled.decode("utf-8", "backslashreplace")
             return text
-        if values.size:
-            self.check_id(int(values.max()))
-        text = self._library.decode(values.tolist(), skip_special_tokens=False)
+        text = self._library.decode(self.check_ids(values).tolist(), skip_special_tokens=False)
         return text
 
     def pieces(self, ids: npt.ArrayLike) -> list[str]:
@@ -286,9 +278,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def decode_each(self, ids: Ids, offsets: Offsets) -> list[str]:
         found = None if self._table is None else self._table.decode_each(ids, offsets)
         if found is None:
-            if ids.size:
-                self.check_id(int(ids.max()))
-            return super().decode_each(ids, offsets)
+            return super().decode_each(self.check_ids(ids), offsets)
         spelled, starts = found
         bounds = pairwise(starts.tolist())
         return [spelled[start:stop].decode("utf-8", "backslashreplace") for start, stop in bounds]
@@ -344,11 +334,6 @@ class HuggingFaceTokenizer(Tokenizer):
             return sentences.mark_spelled(texts, ids, offsets, self._sizes)
         return None
 
-    def definition(self) -> FileContent:
-        content = np.frombuffer(self._definition, dtype=np.uint8)
-        properties = {"library": f"tokenizers {tokenizers.__version__}", "n_vocabulary": self.n_vocabulary}
-        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
-
 
 class _FastEncoder(Encoder):
     """An encoder that uses the fast path as long as it is open."""
@@ -379,31 +364,6 @@ class _FastEncoder(Encoder):
         self._way.rest(self._n_bytes)
 
 
-@contextmanager
-def _library_errors() -> Iterator[None]:
-    """Convert errors of the library to ours. It raises plain Exception, as for a missing unknown token."""
-    try:
-        yield
-    except QueryCancelled:
-        raise
-    except Exception as error:
-        raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
-
-
-def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and size + len(text) > BATCH_CHARS:
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
-
-
 def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
     """Return True if the decoder concatenates the tokens' bytes and does nothing else."""
     if decoder is None:
@@ -414,24 +374,9 @@ def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
     return decoder.get("type") == "ByteLevel"
 
 
-def _byte_characters() -> dict[int, int]:
-    """Map each character of a byte-level vocabulary to its byte.
-
-    Printable bytes of Latin-1 are their own characters; the others, in ascending order, have the characters
-    from U+0100 on. (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.)
-    """
-    printable = {
-        *range(ord("!"), ord("~") + 1),
-        *range(ord("¡"), ord("¬") + 1),
-        *range(ord("®"), ord("ÿ") + 1),
-    }
-    others = [byte for byte in range(256) if byte not in printable]
-    return {byte: byte for byte in printable} | {0x100 + rank: byte for rank, byte in enumerate(others)}
-
-
 def _byte_table(vocabulary: dict[str, int], added: dict[int, str]) -> Pieces:
     """Return the bytes of every id: by the byte characters; added tokens, and other characters, as UTF-8."""
-    byte_of = _byte_characters()
+    byte_of = {code: byte for byte, code in BYTE_CHARACTERS.items()}
     # A character outside this table must not become a byte: Latin-1's unprintable ones are mapped out of
     # range.
     to_latin1 = {code: byte_of.get(code, 0x100) for code in range(0x200)}

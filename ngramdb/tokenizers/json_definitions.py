@@ -169,7 +169,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str, special: Mapping[st
     lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if lacking:
         raise InvalidArgument(f"the tokenizer lacks a token for the byte {lacking[0]}")
-    spelled = {token: token.decode("latin-1").translate(_CHARACTERS) for token in ranks}
+    spelled = {token: token.decode("latin-1").translate(BYTE_CHARACTERS) for token in ranks}
     vocabulary = {spelled[token]: rank for token, rank in ranks.items()}
     for text, token_id in special.items():
         vocabulary[text if text not in vocabulary else f"⟨{text}⟩"] = token_id
@@ -235,8 +235,12 @@ def _pairs(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
     return found
 
 
-def _characters() -> dict[int, int]:
-    """Map each byte to its character in a byte-level vocabulary."""
+def _byte_characters() -> dict[int, int]:
+    """Map each byte to its character in a byte-level vocabulary.
+
+    Printable bytes of Latin-1 are their own characters; the others, in ascending order, have the characters
+    from U+0100 on. (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.)
+    """
     printable = {
         *range(ord("!"), ord("~") + 1),
         *range(ord("¡"), ord("¬") + 1),
@@ -246,7 +250,7 @@ def _characters() -> dict[int, int]:
     return {byte: byte for byte in printable} | {byte: 0x100 + rank for rank, byte in enumerate(others)}
 
 
-_CHARACTERS = _characters()
+BYTE_CHARACTERS = _byte_characters()
 
 
 # ---- Places to split a long text.

@@ -60,14 +60,11 @@ def create_tokenizer(spec: Any) -> Tokenizer:
         return callables.CalledTokenizer.of(function)
     if not isinstance(spec, (str, os.PathLike)):
         return _of_object(spec, f"the {type(spec).__name__}")
-    path = pathlib.Path(spec)
-    if path.is_dir():
-        path = path / "tokenizer.json"
+    path = _file_of(spec)
     if not path.exists():
         raise InvalidArgument(_no_such_tokenizer(os.fspath(spec)))
     try:
-        with open(open_regular(os.fspath(path)), "rb") as file:
-            definition = file.read()
+        definition = _content_of(path)
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
     return _of_content(definition, str(path))
@@ -84,12 +81,8 @@ def unopened(spec: Any) -> bytes | None:
         and (canonical_tokenizer(spec) in _BUILT_IN or callables.registered(spec) is not None)
     ):
         return None
-    path = pathlib.Path(spec)
-    if path.is_dir():
-        path = path / "tokenizer.json"
     try:
-        with open(open_regular(os.fspath(path)), "rb") as file:
-            definition = file.read()
+        definition = _content_of(_file_of(spec))
     except OSError:
         return None
     is_whole = definition[:1] == b"{" and definition[-16:].rstrip()[-1:] == b"}"
@@ -98,7 +91,20 @@ def unopened(spec: Any) -> bytes | None:
 
 def tokenizer_of_json(definition: bytes, source: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json; `source` names it in messages. Raises InvalidArgument."""
-    return _from_json(definition, source)
+    made: Tokenizer = _needing_extra("huggingface", source, "tokenizers").HuggingFaceTokenizer(
+        definition, source
+    )
+    return made
+
+
+def _file_of(spec: str | os.PathLike[str]) -> pathlib.Path:
+    path = pathlib.Path(spec)
+    return path / "tokenizer.json" if path.is_dir() else path
+
+
+def _content_of(path: pathlib.Path) -> bytes:
+    with open(open_regular(os.fspath(path)), "rb") as file:
+        return file.read()
 
 
 def _of_content(definition: bytes, source: str) -> Tokenizer:
@@ -107,10 +113,10 @@ def _of_content(definition: bytes, source: str) -> Tokenizer:
     if definition[:1] == _FIELD_OF_PIECES and not definition[1:].lstrip().startswith(b"{"):
         return _from_model(definition, source)
     if json_definitions.is_tiktoken(definition):
-        return _from_json(json_definitions.from_tiktoken_file(definition, name), source)
+        return tokenizer_of_json(json_definitions.from_tiktoken_file(definition, name), source)
     if json_definitions.is_tekken(definition):
-        return _from_json(json_definitions.from_tekken(definition, name), source)
-    return _from_json(definition, source)
+        return tokenizer_of_json(json_definitions.from_tekken(definition, name), source)
+    return tokenizer_of_json(definition, source)
 
 
 def _of_object(tokenizer: Any, source: str) -> Tokenizer:
@@ -121,11 +127,11 @@ def _of_object(tokenizer: Any, source: str) -> Tokenizer:
     if hasattr(inner, "serialized_model_proto"):
         return _from_model(inner.serialized_model_proto(), source)
     if hasattr(inner, "_mergeable_ranks") and hasattr(inner, "_pat_str"):
-        return _from_json(json_definitions.from_tiktoken(inner), source)
+        return tokenizer_of_json(json_definitions.from_tiktoken(inner), source)
     path = getattr(inner, "file_path", None)
     if path is not None and not hasattr(tokenizer, "to_str"):
         return create_tokenizer(os.fspath(path))
-    return _from_json(_definition_of(tokenizer), source)
+    return tokenizer_of_json(_definition_of(tokenizer), source)
 
 
 def _definition_of(tokenizer: Any) -> bytes:
@@ -184,16 +190,9 @@ def open_tokenizer(
         content, source = definition.array("tokenizer").tobytes(), path or "the stored tokenizer"
         if kind == callables.CalledTokenizer.kind:
             return callables.CalledTokenizer(content, source)
-        return _from_json(content, source) if kind == "json" else _from_model(content, source)
+        return tokenizer_of_json(content, source) if kind == "json" else _from_model(content, source)
     except (InvalidArgument, KeyError) as error:
         raise CorruptionError(f"the tokenizer file cannot be used: {error}", path=path) from error
-
-
-def _from_json(definition: bytes, source: str) -> Tokenizer:
-    made: Tokenizer = _needing_extra("huggingface", source, "tokenizers").HuggingFaceTokenizer(
-        definition, source
-    )
-    return made
 
 
 def _from_model(definition: bytes, source: str) -> Tokenizer:

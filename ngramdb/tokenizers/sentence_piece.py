@@ -18,49 +18,42 @@ import numpy.typing as npt
 import sentencepiece
 
 from ngramdb import interrupts
-from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
+from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.tokenizers.base import (
-    FileContent,
+    BLANK,
+    DefinedTokenizer,
     Ids,
     Offsets,
     Placed,
     QueryIds,
-    Tokenizer,
-    as_ids,
+    batches,
     from_utf8,
+    library_errors,
     offsets_of,
     placed,
     to_utf8,
 )
 
-DEFINITION_KIND = "TOKZ"
-
 # Texts with this many characters together are one call of the library, between two interrupt checks.
 BATCH_CHARS = 1 << 20
-# Pieces contain this in place of a blank.
-_BLANK = "\u2581"
 
 
-class SentencePieceTokenizer(Tokenizer):
+class SentencePieceTokenizer(DefinedTokenizer):
     """The tokenizer of one model."""
 
     kind = "sentencepiece"
+    library = f"sentencepiece {sentencepiece.__version__}"
     lossless = False
 
     def __init__(self, definition: bytes, source: str = "tokenizer.model") -> None:
-        """Read a file's content; `source` names it in messages. Raises InvalidArgument."""
+        """Read a file's content. Raises InvalidArgument."""
+        super().__init__(definition, source)
         self._library = sentencepiece.SentencePieceProcessor()
         try:
             self._library.LoadFromSerializedProto(definition)
         except Exception as error:  # the library raises RuntimeError and others
             raise InvalidArgument(f"{source} is not a SentencePiece model: {error}") from error
-        self._definition = definition
-        self._source = source
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the file's content."""
-        return SentencePieceTokenizer, (self._definition, self._source)
 
     @cached_property
     def n_vocabulary(self) -> int:
@@ -70,38 +63,25 @@ class SentencePieceTokenizer(Tokenizer):
         if not hasattr(self._library, "normalize"):  # before version 0.2
             return text
         normal: str = self._library.normalize(text)
-        return normal.replace(_BLANK, " ")
+        return normal.replace(BLANK, " ")
 
     def encode(self, text: str) -> QueryIds:
         to_utf8(text)
         return np.array(self._ids_of([text])[0], dtype=np.int64)
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        found: list[list[int]] = []
-        batch: list[str] = []
-        size = 0
-        for text in from_utf8(texts):
-            batch.append(text)
-            size += len(text)
-            if size >= BATCH_CHARS:
-                found += self._ids_of(batch)
-                batch, size = [], 0
-        found += self._ids_of(batch)
+        found = [ids for batch in batches(from_utf8(texts), BATCH_CHARS) for ids in self._ids_of(batch)]
         flat = np.fromiter((token for ids in found for token in ids), dtype=np.uint32)
         return flat, offsets_of([len(ids) for ids in found])
 
-    def _ids_of(self, texts: list[str]) -> list[list[int]]:
+    def _ids_of(self, texts: Sequence[str]) -> list[list[int]]:
         interrupts.check()
         if not texts:
             return []
-        try:
+        with library_errors():
             ids: list[list[int]] = self._library.encode(
-                texts, out_type=int, add_bos=False, add_eos=False, enable_sampling=False
+                list(texts), out_type=int, add_bos=False, add_eos=False, enable_sampling=False
             )
-        except QueryCancelled:
-            raise
-        except Exception as error:
-            raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
         return ids
 
     @property
@@ -124,18 +104,9 @@ class SentencePieceTokenizer(Tokenizer):
         )
 
     def decode(self, ids: npt.ArrayLike) -> str:
-        values = as_ids(ids)
-        if values.size:
-            self.check_id(int(values.max()))
-        text: str = self._library.decode(values.tolist())
+        text: str = self._library.decode(self.check_ids(ids).tolist())
         return text
 
     def token_text(self, token_id: int) -> str:
         piece: str = self._library.id_to_piece(self.check_id(token_id))
-        return piece.replace(_BLANK, " ")
-
-    def definition(self) -> FileContent:
-        content = np.frombuffer(self._definition, dtype=np.uint8)
-        library = f"sentencepiece {sentencepiece.__version__}"
-        properties = {"library": library, "n_vocabulary": self.n_vocabulary}
-        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
+        return piece.replace(BLANK, " ")

@@ -37,7 +37,6 @@ from ngramdb.tokenizers.base import (
     QueryIds,
     Sections,
     Tokenizer,
-    as_ids,
     from_utf8,
     to_utf8,
 )
@@ -111,10 +110,7 @@ class WordsTokenizer(Tokenizer):
         return word.decode("utf-8", "backslashreplace")
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
-        values = as_ids(ids)
-        if values.size:
-            self.check_id(int(values.max()))
-        texts: list[str] = self._vocabulary.words(values)
+        texts: list[str] = self._vocabulary.words(self.check_ids(ids))
         return texts
 
     @property

@@ -121,7 +121,7 @@ def test_an_added_token_is_its_text_even_where_it_looks_like_bytes(byte_level_js
 
 
 def test_every_byte_has_a_character_of_its_own() -> None:
-    byte_of = huggingface._byte_characters()
+    byte_of = {code: byte for byte, code in json_definitions.BYTE_CHARACTERS.items()}
     assert sorted(byte_of.values()) == list(range(256))
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
     assert {chr(code) for code in byte_of} == set(alphabet)
