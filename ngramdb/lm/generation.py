@@ -145,9 +145,10 @@ class Generator:
                 raise InvalidArgument(
                     f"a search with {method.beams} beams cannot return {n_return} continuations"
                 )
-            found = (
-                self._diverse(ids, n, method) if method.diversity > 0 else self._beams(ids, n, method.beams)
-            )
+            if method.diversity > 0:  # a small one lets several beams find the same text
+                found = list(dict.fromkeys(self._diverse_beams(ids, n, method)))
+            else:
+                found = self._beams(ids, n, method.beams)
         else:
             if isinstance(method, Greedy) and n_return > 1:
                 raise InvalidArgument("greedy generation has one continuation; take sample or beam for more")
@@ -228,10 +229,6 @@ class Generator:
                 grown += longer or [beam]
             beams = sorted(grown, key=lambda item: (-item.logprob, item.ids))[:width]
         return beams
-
-    def _diverse(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
-        """Return the different ones among the beams: a small diversity lets several find the same text."""
-        return list(dict.fromkeys(self._diverse_beams(context, n, method)))
 
     def _diverse_beams(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)] * method.beams

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import NoReturn
 
 import numpy as np
 
@@ -42,11 +41,17 @@ def matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> Simp
     """
     tokenizer = corpus.tokenizer
     if not takes_text(tokenizer):
-        _refuse(corpus)
+        raise InvalidArgument(
+            "MATCH TEXT and IGNORE CASE need tokens that spell the text, or whose positions in it are known; "
+            f"the tokenizer of {corpus.entry.name} has neither"
+        )
     are_words = tokenizer.kind.startswith("words")
     is_spelled = spells(corpus)
     if not is_spelled and tokenizer.has_places and not all(segment.has_texts for segment in corpus.segments):
-        _refuse_without_texts(corpus)
+        raise InvalidArgument(
+            f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has only "
+            "token ids, which do not spell them; query the n-gram without MATCH TEXT and IGNORE CASE"
+        )
     if (as_text and are_words) or (tokenizer.has_places and not are_words and not is_spelled):
         return _stored(text, ignore_case, corpus)
     # Sequences of tokens are extended while they occur: with negative counts, some would not be found.
@@ -87,20 +92,6 @@ def _valid(text: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidArgument(f"the text is not valid Unicode: {error}") from error
     return text
-
-
-def _refuse(corpus: Corpus) -> NoReturn:
-    raise InvalidArgument(
-        "MATCH TEXT and IGNORE CASE need tokens that spell the text, or whose positions in it are known; the "
-        f"tokenizer of {corpus.entry.name} has neither"
-    )
-
-
-def _refuse_without_texts(corpus: Corpus) -> NoReturn:
-    raise InvalidArgument(
-        f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has only token "
-        "ids, which do not spell them; query the n-gram without MATCH TEXT and IGNORE CASE"
-    )
 
 
 def _words_in_any_case(text: str, corpus: Corpus) -> Simple:

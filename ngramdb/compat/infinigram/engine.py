@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from ngramdb.compat.infinigram import opening
 from ngramdb.compat.infinigram.documents import Documents, chosen_spans, span_record
 from ngramdb.compat.infinigram.opening import (
     LARGEST_IDS,
-    TOKEN_BYTES,
     AttributionAnswer,
     CountAnswer,
     CreativityAnswer,
@@ -30,6 +30,7 @@ from ngramdb.compat.infinigram.questions import Questions
 from ngramdb.compat.infinigram.retrieval import GroupedRetrieval, Ids, Retrieval
 from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
+from ngramdb.registries import DTYPE_BYTES
 
 
 class InfiniGramEngine(Retrieval):
@@ -68,6 +69,9 @@ class InfiniGramEngine(Retrieval):
     in another order, so that rows kept from it may be other occurrences of the n-gram.
     """
 
+    # Corpora or folders whose documents do not count.
+    _subtracted: Sequence[str] = ()
+
     def __init__(
         self,
         index_dir: str | Iterable[str],
@@ -89,7 +93,10 @@ class InfiniGramEngine(Retrieval):
         maxnum: int = 1,
         max_disp_len: int = 1000,
     ) -> None:
-        self._connection, self._view, dtype = opened(paths_of(index_dir), [], version, token_dtype)
+        added, subtracted = paths_of(index_dir), self._subtracted
+        self._connection, self._view, dtype = opened(added, subtracted, version, token_dtype)
+        if subtracted:
+            self._view.check_difference()
         self._prepare(eos_token_id, dtype, bow_ids_path, precompute_unigram_logprobs)
         self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
         if load_to_ram:
@@ -113,7 +120,7 @@ class InfiniGramEngine(Retrieval):
         self, eos_token_id: int, token_dtype: str, bow_ids_path: str | None, has_shares: bool
     ) -> None:
         self.token_id_max = LARGEST_IDS[token_dtype]
-        self.token_bytes = TOKEN_BYTES[token_dtype]
+        self.token_bytes = DTYPE_BYTES[token_dtype]
         if not opening.is_id(eos_token_id, self.token_id_max):
             raise InvalidArgument(
                 f"eos_token_id is a token id up to {self.token_id_max}, not {eos_token_id!r}"
@@ -127,21 +134,15 @@ class InfiniGramEngine(Retrieval):
     def _set_defaults(
         self, max_support: int, max_clause_freq: int, max_diff_tokens: int, maxnum: int, max_disp_len: int
     ) -> None:
-        given = {
-            "max_support": max_support,
-            "max_clause_freq": max_clause_freq,
-            "max_diff_tokens": max_diff_tokens,
-            "maxnum": maxnum,
-            "max_disp_len": max_disp_len,
-        }
-        for name, value in given.items():
-            if type(value) is not int or value <= 0:
-                raise InvalidArgument(f"{name} is a whole number from 1 on, not {value!r}")
         self.max_support = max_support
         self.max_clause_freq = max_clause_freq
         self.max_diff_tokens = max_diff_tokens
         self.maxnum = maxnum
         self.max_disp_len = max_disp_len
+        for name in ("max_support", "max_clause_freq", "max_diff_tokens", "maxnum", "max_disp_len"):
+            value = getattr(self, name)
+            if type(value) is not int or value <= 0:
+                raise InvalidArgument(f"{name} is a whole number from 1 on, not {value!r}")
 
     def close(self) -> None:
         """Close the database; later queries are refused. The peer has no such method."""
@@ -283,28 +284,17 @@ class InfiniGramEngineDiff(GroupedRetrieval, InfiniGramEngine):
         index_dir: str | Iterable[str],
         index_dir_diff: str | Iterable[str],
         eos_token_id: int,
-        vocab_size: int = 65535,
-        version: int = 4,
-        token_dtype: str | None = None,
-        load_to_ram: bool = False,
-        ds_prefetch_depth: int = 1,
-        sa_prefetch_depth: int = 3,
-        od_prefetch_depth: int = 3,
-        bow_ids_path: str | None = None,
-        attribution_block_size: int = 512,
-        precompute_unigram_logprobs: bool = False,
-        prev_shards_by_index_dir: Any = None,
-        max_support: int = 1000,
-        max_clause_freq: int = 50000,
-        max_diff_tokens: int = 100,
-        maxnum: int = 1,
-        max_disp_len: int = 1000,
+        *options: Any,
+        **named: Any,
     ) -> None:
-        added, subtracted = paths_of(index_dir), paths_of(index_dir_diff)
-        self._connection, self._view, dtype = opened(added, subtracted, version, token_dtype)
-        self._view.check_difference()
-        self._prepare(eos_token_id, dtype, bow_ids_path, precompute_unigram_logprobs)
-        self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
+        self._subtracted = paths_of(index_dir_diff)
+        super().__init__(index_dir, eos_token_id, *options, **named)
+
+
+_own, _index_dir, *_others = signature(InfiniGramEngine.__init__).parameters.values()
+InfiniGramEngineDiff.__init__.__signature__ = Signature(  # type: ignore[attr-defined]
+    [_own, _index_dir, _index_dir.replace(name="index_dir_diff"), *_others], return_annotation="None"
+)
 
 
 def _ids_of_file(path: str) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, TypedDict, TypeVar
 
@@ -11,11 +11,10 @@ from typing_extensions import ParamSpec
 from ngramdb.api import connect
 from ngramdb.compat import parts_of
 from ngramdb.errors import InvalidArgument, NotADatabase
+from ngramdb.registries import DTYPE_BYTES
 
 #: Largest ids by the type of tokens, which separators have.
-LARGEST_IDS = {"u8": 2**8 - 1, "u16": 2**16 - 1, "u32": 2**32 - 1}
-#: Bytes of a token, by which pointers count.
-TOKEN_BYTES = {"u8": 1, "u16": 2, "u32": 4}
+LARGEST_IDS = {name: 256**n_bytes - 1 for name, n_bytes in DTYPE_BYTES.items()}
 
 # The version with reversed documents, which the files do not declare.
 _REVERSED = 5
@@ -30,7 +29,7 @@ def paths_of(index_dir: str | Iterable[str]) -> list[str]:
 
 
 def opened(
-    added: list[str], subtracted: list[str], version: int, token_dtype: str | None
+    added: Sequence[str], subtracted: Sequence[str], version: int, token_dtype: str | None
 ) -> tuple[Any, Any, str]:
     """Return a connection, a view of the first corpora without the others, and the type of token ids.
 
@@ -95,7 +94,7 @@ def _attached(
             f"indexes queried together must have tokens of one width; these have {sorted(widths)} bytes"
         )
     width = widths.pop()
-    dtype = next(name for name, n in TOKEN_BYTES.items() if n == width)
+    dtype = next(name for name, n in DTYPE_BYTES.items() if n == width)
     return connection, connection.snapshot.algebra(terms), dtype
 
 
@@ -173,12 +172,6 @@ def check_below(name: str, value: Any, limit: int, step: int = 1) -> None:
     if type(value) is not int or not 0 <= value < limit or value % step:
         form = {1: "an integer", 2: "an even integer"}.get(step, f"a multiple of {step}")
         raise Refused(f"{name} must be {form} in range [0, {limit})")
-
-
-def check_all(checked: Callable[[Any], None], values: Iterable[Any]) -> None:
-    """Check each value."""
-    for value in values:
-        checked(value)
 
 
 # ---- The dicts that the engine's methods return, as types.

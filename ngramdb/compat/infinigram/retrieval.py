@@ -110,7 +110,8 @@ class Retrieval:
     ) -> list[DocAnswer]:
         """Several of them."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        opening.check_all(lambda place: self._check_rank(*place), list_of_s_and_rank)
+        for s, rank in list_of_s_and_rank:
+            self._check_rank(s, rank)
         return [
             self._documents.at_rank(s, rank, length // 2, length - length // 2)
             for s, rank in list_of_s_and_rank
@@ -129,7 +130,8 @@ class Retrieval:
     ) -> list[DocAnswer]:
         """Several of them."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        opening.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
+        for s, ptr in list_of_s_and_ptr:
+            self._check_pointer(s, ptr)
         return [self._around(s, ptr // self.token_bytes, length) for s, ptr in list_of_s_and_ptr]
 
     @answers_errors
@@ -143,7 +145,8 @@ class Retrieval:
     def get_docs_by_ixs(self, list_of_doc_ix: list[int], max_disp_len: int | None = None) -> list[DocAnswer]:
         """Several of them."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
-        opening.check_all(self._check_document, list_of_doc_ix)
+        for doc_ix in list_of_doc_ix:
+            self._check_document(doc_ix)
         return [self._documents.by_number(doc_ix, length) for doc_ix in list_of_doc_ix]
 
     @answers_errors
