@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngramdb import display
 from ngramdb.engine.changes.sizing import memory_bytes
 from ngramdb.engine.storage.files import DEFAULT_CACHE_LIMIT
-from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, DURABILITY, PREWARM
+from ngramdb.engine.storage.store import DURABILITY, PREWARM
+from ngramdb.engine.storage.upkeep import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest

@@ -14,7 +14,7 @@ from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument
 from ngramdb.segments.base import Segment
-from ngramdb.segments.metadata import MAX_COLUMNS
+from ngramdb.segments.metadata_builder import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import (
     EMPTY_LISTS,
     JSON,

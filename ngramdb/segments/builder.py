@@ -28,7 +28,7 @@ from ngramdb.segments import far_index
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.segments.container.layout import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.far_index import DOC_IDS, FORM, SegmentSummary
-from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.metadata_builder import MetadataBuilder
 from ngramdb.segments.text import SentenceBuilder, TextBuilder
 
 # An array is written in pieces that end at multiples of this many bytes of the file, and released by pieces.

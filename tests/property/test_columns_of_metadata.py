@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngramdb.ingest.readers.columns import MetadataColumns
-from ngramdb.segments import metadata as stored
-from ngramdb.segments.metadata import MetadataBuilder, MetadataReader
+from ngramdb.segments import metadata_builder as stored
+from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.metadata_builder import MetadataBuilder
 
 NAMES = st.sampled_from(["a", "b", "a.b", "c\\", ""])
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)

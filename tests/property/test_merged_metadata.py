@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.segments import metadata as stored
+from ngramdb.segments import metadata_builder as stored
 from ngramdb.segments.base import Part
 from ngramdb.segments.merging import merged_metadata
-from ngramdb.segments.metadata import MetadataBuilder, MetadataReader
+from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.metadata_builder import MetadataBuilder
 
 PLAIN = {
     "year": st.integers(-5, 2000),

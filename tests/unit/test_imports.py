@@ -111,6 +111,7 @@ BELOW: dict[str, frozenset[str]] = {
     "diacritics": frozenset(),
     "regular_files": frozenset(),
     "types": frozenset({"_cext"}),
+    "strict_json": frozenset(),
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
@@ -126,10 +127,7 @@ LEAVES = frozenset(
             "limits",
             "regular_files",
         ),
-        *(
-            "diacritics",
-            "types",
-        ),
+        *("diacritics", "strict_json", "types"),
     }
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,19 +20,13 @@ from ngramdb.engine.storage.manifest import MAX_TIME, FileRef
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import CorruptionError
-from ngramdb.segments.container import Container, ContainerWriter, parse_json
+from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.text import TextBuilder, TextReader
+from ngramdb.strict_json import JsonObject, parse_json
 
 KIND = "AUDT"
 # Metadata fields with the own id and the source of a document; the first one that has a value counts.
 _ORIGIN_FIELDS = {"id": ("id", "doc_id", "uuid", "_id"), "source": ("source", "url", "dataset", "path")}
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "version": (int,),
-    "created": (int, float),
-    "n_documents": (int,),
-    "n_tokens": (int,),
-    **dict.fromkeys(("by", "corpus", "action", "statement"), (str,)),
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,24 +154,17 @@ class _AuditFile:
         self._notes = TextReader(container, len(self.doc_ids), container.path)
         try:
             self.events = parse_json(bytes(container.section("events")))
-            n = sum(removal.n_documents for removal in self.removals())
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise self._damaged(str(error)) from error
+        if not isinstance(self.events, list):
+            raise self._damaged(f"its events are {self.events!r:.80}, and not an array")
+        n = sum(removal.n_documents for removal in self.removals())
         if n != len(self.doc_ids):
             raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")
 
     def removals(self) -> Iterator[Removal]:
-        """Yield the removals. Raises TypeError or ValueError for an invalid one."""
-        for event in self.events:
-            removal = Removal(**event)
-            for field, kind in _FIELDS.items():
-                if type(getattr(removal, field)) not in kind:
-                    raise ValueError(f"its {field} is {getattr(removal, field)!r:.80}")
-            if min(removal.version, removal.n_documents, removal.n_tokens) < 0 or not (
-                0 <= removal.created <= MAX_TIME
-            ):
-                raise ValueError("its numbers are not possible")
-            yield removal
+        for i, event in enumerate(self.events):
+            yield _read_removal(JsonObject(event, self._path, f"invalid audit record: events[{i}]"))
 
     def documents(self) -> Iterator[RemovedDocument]:
         i = 0
@@ -201,6 +188,21 @@ class _AuditFile:
 
     def _damaged(self, why: str) -> CorruptionError:
         return CorruptionError(f"{self._path}: invalid audit record: {why}", path=self._path)
+
+
+def _read_removal(reader: JsonObject) -> Removal:
+    reader.only(field.name for field in fields(Removal))
+    return Removal(
+        version=reader.integer("version"),
+        created=reader.number("created", MAX_TIME),
+        by=reader.text("by", empty=True),
+        corpus=reader.text("corpus"),
+        action=reader.text("action", empty=True),
+        statement=reader.text("statement", empty=True),
+        n_documents=reader.integer("n_documents"),
+        n_tokens=reader.integer("n_tokens"),
+        reason=reader.text("reason", empty=True) if reader.has("reason") else "",
+    )
 
 
 def _write(

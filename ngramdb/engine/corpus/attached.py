@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.segment.table_index import TableIndex
-from ngramdb.engine.corpus.caches import identity_of, keys_of
+from ngramdb.engine.corpus import caches
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.local_files import map_file
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
@@ -184,11 +184,11 @@ def _files_of(attachment: Attachment) -> list[TableFiles]:
     if attachment.type == "tokengrams":
         if attachment.version is not None:
             raise InvalidArgument("VERSION is for indexes of infini-gram; tokengrams' files have one layout")
-        return files_of(path, index, attachment.dtype, separator, _open, identity_of)
+        return files_of(path, index, attachment.dtype, separator, _open, caches.identity_of)
     for option, value in (("INDEX", index), ("SEPARATOR", separator)):
         if value is not None:
             raise InvalidArgument(f"{option} is for files of tokengrams; infini-gram's files determine it")
-    return shards_of(path, attachment.dtype, attachment.version, _open, identity_of)
+    return shards_of(path, attachment.dtype, attachment.version, _open, caches.identity_of)
 
 
 def _open(path: str) -> memoryview:
@@ -222,7 +222,7 @@ def _described(kind: str, definition: bytes | None) -> TokenizerEntry:
 
 
 def _sampler(store: Store) -> Callable[[TableFiles, TableIndex], NDArray[np.uint64]]:
-    return lambda files, index: keys_of(store, files.identity, index)
+    return lambda files, index: caches.keys_of(store, files.identity, index)
 
 
 # ---- Checking that documents are read in the right direction. infini-gram's version 5 stores the tokens of

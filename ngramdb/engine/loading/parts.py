@@ -15,9 +15,9 @@ import re
 import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import metadata
 from typing import Any
 
@@ -30,13 +30,14 @@ from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.directory.base import storage_errors
 from ngramdb.engine.storage.directory.local_files import FileLock
 from ngramdb.engine.storage.files import author, now
-from ngramdb.errors import CorruptionError, InvalidArgument, LoadError, LockedError, StorageError
+from ngramdb.errors import InvalidArgument, LoadError, LockedError, StorageError
 from ngramdb.fork_safety import cached_property
 from ngramdb.formats import MARKER
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of
 from ngramdb.interrupts import Deferred, guarded
 from ngramdb.regular_files import open_regular
+from ngramdb.strict_json import JsonObject
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
 
@@ -50,7 +51,7 @@ MOST_BYTES = 1 << 30
 
 _REPORT = re.compile(r"part-([0-9]{5})-of-([0-9]{5})\.json")
 _OF_RUN = re.compile(r"(part-[0-9]{5}-of-[0-9]{5})\.([0-9a-f]{16})\.(?:ngdb|lock|tmp)")
-_NUMBERS = ("part", "of", "documents", "tokens", "segments", "skipped", "skipped_files", "n_bytes", "version")
+_NUMBERS = ("documents", "tokens", "segments", "skipped", "skipped_files", "n_bytes", "version")
 
 
 @dataclass(frozen=True)
@@ -166,20 +167,43 @@ def read_report(path: str) -> PartReport:
     """Read the report in a file. Raises CorruptionError, StorageError."""
     with storage_errors("read the report", path), open(open_regular(path), "rb") as file:
         text = file.read(MOST_BYTES)
-    try:
-        value = json.loads(text)
-        version = value.pop("report")
-        if version != REPORT_VERSION:
-            raise ValueError(f"it is of version {version}, and this program reads version {REPORT_VERSION}")
-        value["inputs"] = tuple(Input(**one) for one in value["inputs"])
-        value["reasons"] = tuple(value["reasons"])
-        report = PartReport(**value, path=path)
-        _check(report)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise CorruptionError(
-            f"{path}: the report is damaged ({error}); remove it and build the part again", path=path
-        ) from error
+    return _read_report(JsonObject.parse(text, path, "report", "remove it and build the part again"))
+
+
+def _read_report(reader: JsonObject) -> PartReport:
+    reader.only({"report", *(one.name for one in fields(PartReport))} - {"path", "notes"})
+    if reader.integer("report") != REPORT_VERSION:
+        reader.fail("report", f"version {REPORT_VERSION}, which this program reads", reader.get("report"))
+    of = reader.integer("of", 1)
+    numbers: dict[str, Any] = {name: reader.integer(name) for name in _NUMBERS}
+    report = PartReport(
+        part=reader.integer("part", 0, of - 1),
+        of=of,
+        **numbers,
+        reasons=reader.texts("reasons"),
+        build=reader.child("build").value,
+        inputs=reader.items("inputs", _read_input),
+        folder=reader.matching("folder", _OF_RUN),
+        database=reader.text("database"),
+        created=reader.number("created"),
+        by=reader.text("by", empty=True),
+        elapsed=reader.number("elapsed"),
+        path=reader.path,
+    )
+    reader.child("build").integer("n_files")
+    stem = stem_of(report.part, of)
+    if os.path.basename(reader.path) != f"{stem}.json":
+        reader.fail("part", "the number in the name of the file", report.part)
+    if not (report.folder.startswith(f"{stem}.") and report.folder.endswith(".ngdb")):
+        reader.fail("folder", "the name of this part's database", report.folder)
     return report
+
+
+def _read_input(reader: JsonObject) -> Input:
+    reader.only(one.name for one in fields(Input))
+    file, n_bytes, start, stop = (reader.integer(name) for name in ("file", "bytes", "start", "stop"))
+    sha256 = None if reader.get("sha256") is None else reader.text("sha256")
+    return Input(file, reader.text("path"), n_bytes, start, stop, sha256)
 
 
 def write_report(out: str, report: PartReport, run: str) -> bool:
@@ -261,28 +285,6 @@ def _entries(out: str) -> list[str]:
             return os.listdir(out)
         except FileNotFoundError:
             return []
-
-
-def _check(report: PartReport) -> None:
-    """Raise ValueError unless the values of a report can be right."""
-    name = _REPORT.fullmatch(os.path.basename(report.path))
-    if name is None or (int(name[1]), int(name[2])) != (report.part, report.of):
-        raise ValueError(f"it is that of {report.title}, by its content")
-    numbers = [getattr(report, name) for name in _NUMBERS]
-    numbers += [number for one in report.inputs for number in (one.file, one.bytes, one.start, one.stop)]
-    if not _are_numbers(numbers) or not 0 <= report.part < report.of:
-        raise ValueError("a number is not what it can be")
-    folder = _OF_RUN.fullmatch(report.folder)
-    if folder is None or folder[1] != stem_of(report.part, report.of) or not report.folder.endswith(".ngdb"):
-        raise ValueError(f"its folder is {report.folder!r}")
-    if not isinstance(report.build, dict) or not _are_numbers([report.build.get("n_files")]):
-        raise ValueError("it does not record what was built")
-    if not isinstance(report.database, str) or not isinstance(report.created, (int, float)):
-        raise ValueError("a value has the wrong type")
-
-
-def _are_numbers(values: Iterable[Any]) -> bool:
-    return all(type(value) is int and value >= 0 for value in values)
 
 
 def first_difference(built: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,7 @@ from ngramdb.ingest.documents import Document, ErrorLog, describe
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.streams import Limits
 from ngramdb.registries import ON_CONFLICT
-from ngramdb.segments.metadata import BATCH_DOCUMENTS
+from ngramdb.segments.metadata_builder import BATCH_DOCUMENTS
 from ngramdb.segments.metadata_columns import path_of, split_path
 from ngramdb.types import Docs
 

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -66,63 +65,6 @@ def new_data_name(folder: str, suffix: str) -> str:
 def is_data_file(name: str) -> bool:
     """Return True if our writers could have chosen this name; all other files in a folder are left alone."""
     return _DATA_FILE.fullmatch(name) is not None
-
-
-# ---- Removing files that crashed writers left, and that no kept version refers to.
-
-
-def collect_orphans(
-    directory: Directory,
-    newest: Manifest,
-    read_older: Callable[[], Iterator[Manifest]],
-    files: set[str] | None = None,
-) -> tuple[list[str], bool]:
-    """Remove orphans. Return their names, and True unless one could not be removed.
-
-    Parameters
-    ----------
-    newest : the newest version.
-    read_older : the other kept versions, oldest first; read only while files remain to be
-     accounted for.
-    files : data files that may be orphans; None checks all files of the database, temporary ones included
-    Failures to remove a file are ignored: the next writer tries again.
-    Cost: listing the folders without `files`; in the common case no file is read.
-    """
-    temporary = set()
-    if files is None:
-        files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
-        for prefix in (f"{MANIFESTS}/", f"{MARKER}.", f"{UNSYNCED}."):
-            temporary |= {name for name in directory.list(prefix) if is_temporary(name)}
-    orphans = temporary | _unreferenced(files, newest, read_older)
-    if not orphans:
-        return [], True
-    removed = []
-    with contextlib.suppress(OSError):
-        # A retracted manifest may reappear after a power failure, and refer to these files,
-        # unless its removal is made durable before theirs.
-        directory.sync_folder(MANIFESTS)
-        for name in sorted(orphans):
-            with contextlib.suppress(OSError):
-                directory.remove(name)
-                removed.append(name)
-    return removed, len(removed) == len(orphans)
-
-
-def _unreferenced(
-    files: set[str], newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
-) -> set[str]:
-    left = files - newest.files().keys()
-    if not left:
-        return left
-    try:
-        for manifest in read_older():
-            left -= manifest.files().keys()
-            if not left:
-                break
-    except (StorageError, OSError):
-        # A version that cannot be read now may need any of these files.
-        return set()
-    return left
 
 
 # ---- The files in manifests/: listing the versions, reading one, writing one.

@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from ngramdb.errors import BindError, CorruptionError
 from ngramdb.fork_safety import cached_property
-from ngramdb.limits import MAX_INTEGER
 from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (
     DOCUMENT_SETS,
@@ -30,10 +29,11 @@ from ngramdb.segments.container import (
     SEGMENT_KINDS,
     STATISTICS,
     FileInfo,
-    parse_json,
 )
+from ngramdb.strict_json import JsonObject, is_integers
 
 OptionValue: TypeAlias = "str | int | float | bool"
+_Four: TypeAlias = "tuple[int, int, int, int]"
 
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -48,8 +48,6 @@ _MOST_NAMES = 10
 _MAX_DOC_ID = 2**61
 #: Seconds since 1970: the last time with a year of four digits.
 MAX_TIME = 253_402_300_799
-
-_T = TypeVar("_T")
 
 
 class FileRef(NamedTuple):
@@ -111,8 +109,8 @@ class StatisticsEntry(NamedTuple):
     n_documents: int
     n_left_of_end: int
     n_types: tuple[int, ...]
-    continuation: tuple[tuple[int, int, int, int], ...]
-    raw: tuple[tuple[int, int, int, int], ...]
+    continuation: tuple[_Four, ...]
+    raw: tuple[_Four, ...]
     frequent: tuple[tuple[int, ...], ...] = ()
 
 
@@ -302,20 +300,14 @@ class Manifest:
     @classmethod
     def from_json(cls, text: bytes, path: str) -> Manifest:
         """Parse a manifest. Raises CorruptionError naming `path` and the place within the JSON."""
-        try:
-            value = parse_json(text)
-        except ValueError as error:
-            raise CorruptionError(
-                f"{path}: invalid JSON in the manifest: {error}; restore the file from a backup", path=path
-            ) from error
-        top = _Reader(value, path, "manifest")
+        top = JsonObject.parse(text, path, "manifest")
         manifest = _read_version(top)
         if top.has("dropped"):
             dropped = top.items("dropped", _read_corpus)
             manifest = replace(manifest, dropped={corpus.id: corpus for corpus in dropped})
         if not top.has("kept"):
             return manifest
-        kept = top.items("kept", _read_kept)
+        kept = top.items("kept", lambda one: (one.text("name"), _read_version(one.child("version"))))
         if len(dict(kept)) != len(kept):
             top.fail("kept", "names that differ", [name for name, _ in kept])
         if any(one.version >= manifest.version for _, one in kept):
@@ -367,89 +359,7 @@ def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
     return value
 
 
-class _Reader:
-    """A reader of the fields of one JSON object, whose errors name the place."""
-
-    def __init__(self, value: Any, path: str, place: str) -> None:
-        self.path = path
-        self.place = place
-        if not isinstance(value, dict):
-            raise CorruptionError(
-                f"{path}: {place} is {value!r:.80}, expected a JSON object; restore the file from a backup",
-                path=path,
-                expected="a JSON object",
-                found=value,
-            )
-        self._value: dict[str, Any] = value
-
-    def fail(self, key: str, expected: str, found: object) -> NoReturn:
-        raise CorruptionError(
-            f"{self.path}: {self.place}.{key} is {found!r:.80}, expected {expected}; "
-            "restore the file from a backup",
-            path=self.path,
-            expected=expected,
-            found=found,
-        )
-
-    def has(self, key: str) -> bool:
-        return key in self._value
-
-    def integers(self, key: str) -> tuple[int, ...]:
-        value = self.get(key)
-        if not _is_integers(value):
-            self.fail(key, f"an array of integers from 0 to {MAX_INTEGER}", value)
-        return tuple(value)
-
-    def get(self, key: str) -> Any:
-        if key not in self._value:
-            self.fail(key, "a value", None)
-        return self._value[key]
-
-    def integer(self, key: str, low: int = 0, high: int = MAX_INTEGER) -> int:
-        value = self.get(key)
-        if type(value) is not int or not low <= value <= high:
-            self.fail(key, f"an integer from {low} to {high}", value)
-        return value
-
-    def number(self, key: str) -> float:
-        value = self.get(key)
-        if type(value) not in (int, float) or not 0 <= value <= MAX_TIME:
-            self.fail(key, f"a number of seconds up to {MAX_TIME}", value)
-        return float(value)
-
-    def text(self, key: str, empty: str | None = None) -> str:
-        value = self.get(key)
-        if not isinstance(value, str) or not (value or empty is not None):
-            self.fail(key, "a text", value)
-        return value
-
-    def matching(self, key: str, pattern: re.Pattern[str]) -> str:
-        value = self.text(key)
-        if not pattern.fullmatch(value):
-            self.fail(key, f"a text like {pattern.pattern}", value)
-        return value
-
-    def items(self, key: str, read: Callable[[_Reader], _T]) -> tuple[_T, ...]:
-        value = self.get(key)
-        if not isinstance(value, list):
-            self.fail(key, "a JSON array", value)
-        return tuple(
-            read(_Reader(item, self.path, f"{self.place}.{key}[{i}]")) for i, item in enumerate(value)
-        )
-
-    def child(self, key: str) -> _Reader:
-        return _Reader(self.get(key), self.path, f"{self.place}.{key}")
-
-    def options(self, key: str) -> dict[str, OptionValue]:
-        options = self.child(key)._value
-        for name, value in options.items():
-            plain = isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
-            if not plain:
-                self.fail(f"{key}.{name}", "a text, a number or a boolean", value)
-        return options
-
-
-def _read_file(reader: _Reader) -> FileRef:
+def _read_file(reader: JsonObject) -> FileRef:
     return FileRef(
         name=reader.matching("name", _FILE_NAME),
         size=reader.integer("size", 1),
@@ -457,7 +367,7 @@ def _read_file(reader: _Reader) -> FileRef:
     )
 
 
-def _read_segment(reader: _Reader) -> SegmentEntry:
+def _read_segment(reader: JsonObject) -> SegmentEntry:
     sign = reader.integer("sign", -1, 1)
     if sign == 0:
         reader.fail("sign", "1 or -1", sign)
@@ -474,7 +384,7 @@ def _read_segment(reader: _Reader) -> SegmentEntry:
     )
 
 
-def _read_tokenizer(reader: _Reader) -> TokenizerEntry:
+def _read_tokenizer(reader: JsonObject) -> TokenizerEntry:
     kind = reader.text("kind")
     if kind not in TOKENIZER_KINDS:
         reader.fail("kind", f"one of {', '.join(TOKENIZER_KINDS)}", kind)
@@ -486,7 +396,7 @@ def _read_tokenizer(reader: _Reader) -> TokenizerEntry:
     )
 
 
-def _read_statistics(reader: _Reader) -> StatisticsEntry:
+def _read_statistics(reader: JsonObject) -> StatisticsEntry:
     n_types = reader.integers("n_types")
     if len(n_types) < 2:
         reader.fail("n_types", "numbers for at least two lengths", list(n_types))
@@ -494,7 +404,7 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
     if reader.integer("n_left_of_end") > n_types[0]:
         reader.fail("n_left_of_end", f"no more than the {n_types[0]} types", reader.get("n_left_of_end"))
     return StatisticsEntry(
-        created=reader.number("created"),
+        created=reader.number("created", MAX_TIME),
         segments=reader.matching("segments", _DIGEST),
         n_tokens=reader.integer("n_tokens"),
         n_documents=reader.integer("n_documents"),
@@ -506,13 +416,13 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
     )
 
 
-def _read_frequent(reader: _Reader) -> tuple[tuple[int, ...], ...]:
+def _read_frequent(reader: JsonObject) -> tuple[tuple[int, ...], ...]:
     """Read the frequent n-grams: nine possible numbers, and tokens."""
     value = reader.get("frequent")
     if not isinstance(value, list):
         reader.fail("frequent", "an array", value)
     for i, row in enumerate(value):
-        if not _is_integers(row) or len(row) < 10 or not _is_possible(row):
+        if not is_integers(row) or len(row) < 10 or not _is_possible(row):
             reader.fail(f"frequent[{i}]", "possible counts of an n-gram, and its tokens", row)
     return tuple(map(tuple, value))
 
@@ -523,7 +433,7 @@ def _is_possible(row: list[int]) -> bool:
     return 0 < n_left <= count and different == sum(row[6:9]) and 0 < different <= total <= count
 
 
-def _read_load(reader: _Reader) -> LoadRecord:
+def _read_load(reader: JsonObject) -> LoadRecord:
     paths, options, files = (reader.matching(key, _DIGEST) for key in ("paths", "options", "files"))
     n_files, n_lines, n_documents = (reader.integer(key) for key in ("n_files", "n_lines", "n_documents"))
     mark = reader.integer("mark") if reader.has("mark") else None
@@ -531,11 +441,11 @@ def _read_load(reader: _Reader) -> LoadRecord:
     return LoadRecord(paths, options, files, n_files, n_lines, n_documents, mark, names)
 
 
-def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:
+def _read_table(reader: JsonObject, key: str, n_types: tuple[int, ...]) -> tuple[_Four, ...]:
     """Read four numbers per length, with a sum of at most its number of n-grams."""
     n_lengths = len(n_types)
     value = reader.get(key)
-    rows = [row for row in value if _is_integers(row) and len(row) == 4] if isinstance(value, list) else []
+    rows = [row for row in value if is_integers(row) and len(row) == 4] if isinstance(value, list) else []
     if not isinstance(value, list) or len(rows) != len(value) or len(rows) != n_lengths:
         reader.fail(key, f"{n_lengths} rows of four integers", value)
     for i, (row, n) in enumerate(zip(rows, n_types, strict=True)):
@@ -544,21 +454,17 @@ def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tu
     return tuple((row[0], row[1], row[2], row[3]) for row in rows)
 
 
-def _is_integers(value: object) -> bool:
-    return isinstance(value, list) and all(type(item) is int and 0 <= item <= MAX_INTEGER for item in value)
-
-
-def _read_version(reader: _Reader) -> Manifest:
+def _read_version(reader: JsonObject) -> Manifest:
     corpora = reader.items("corpora", _read_corpus)
     names = [corpus.name for corpus in corpora]
     if len(set(names)) != len(names):
         reader.fail("corpora", "names that differ", names)
     manifest = Manifest(
         version=reader.integer("version", 1),
-        created=reader.number("created"),
+        created=reader.number("created", MAX_TIME),
         action=reader.text("action"),
         corpora={corpus.name: corpus for corpus in corpora},
-        by=reader.text("by", "") if reader.has("by") else "",
+        by=reader.text("by", empty=True) if reader.has("by") else "",
     )
     for corpus in corpora:
         if any(segment.created_version > manifest.version for segment in corpus.segments):
@@ -566,18 +472,22 @@ def _read_version(reader: _Reader) -> Manifest:
     return manifest
 
 
-def _read_kept(reader: _Reader) -> tuple[str, Manifest]:
-    return reader.text("name"), _read_version(reader.child("version"))
+def _read_options(reader: JsonObject) -> dict[str, OptionValue]:
+    for name, value in reader.value.items():
+        plain = isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
+        if not plain:
+            reader.fail(name, "a text, a number or a boolean", value)
+    return reader.value
 
 
-def _read_corpus(reader: _Reader) -> CorpusEntry:
+def _read_corpus(reader: JsonObject) -> CorpusEntry:
     corpus = CorpusEntry(
         name=reader.text("name"),
         id=reader.matching("id", _ID),
         tokenizer=_read_tokenizer(reader.child("tokenizer")),
         segments=reader.items("segments", _read_segment),
         next_doc_id=reader.integer("next_doc_id", 0, _MAX_DOC_ID),
-        options=reader.options("options"),
+        options=_read_options(reader.child("options")),
         audits=reader.items("audits", _read_file) if reader.has("audits") else (),
         statistics=_read_statistics(reader.child("statistics")) if reader.has("statistics") else None,
         loads=reader.items("loads", _read_load) if reader.has("loads") else (),

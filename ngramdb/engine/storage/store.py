@@ -18,11 +18,8 @@ from ngramdb import interrupts
 from ngramdb.engine.storage import unsynced
 from ngramdb.engine.storage.directory.base import Directory, storage_error, storage_errors
 from ngramdb.engine.storage.files import (
-    MANIFESTS,
-    UNSYNCED,
     LoadedVersion,
     Marker,
-    collect_orphans,
     create_database,
     list_versions,
     manifest_name,
@@ -32,7 +29,7 @@ from ngramdb.engine.storage.files import (
 )
 from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.engine.storage.transaction import Transaction
-from ngramdb.engine.storage.upkeep import CheckFinding, findings
+from ngramdb.engine.storage.upkeep import CheckFinding, KeptVersions, findings
 from ngramdb.errors import (
     BindError,
     CorruptionError,
@@ -47,10 +44,6 @@ from ngramdb.lazy import DEBUG, WARNING, log
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
 
 __all__ = ["CheckFinding", "Store", "Transaction"]
-
-#: Default number of versions that are kept, including the current one. Their manifests take a few
-#: kilobytes each; they also keep files that merging and removing have replaced since.
-DEFAULT_KEEP_VERSIONS = 100
 
 #: When an index is read into memory: once it is in use, if it fits; at the first query; never.
 PREWARM = ("auto", "on", "off")
@@ -70,27 +63,15 @@ class _State(NamedTuple):
     hold: object | None
 
 
-class Store:
+class Store(KeptVersions):
     """An open database. Use `Store.open`."""
 
     def __init__(self, directory: Directory, marker: Marker, read_only: bool) -> None:
-        self.directory = directory
+        super().__init__(directory, marker.database_id)
         self.read_only = read_only
         self._marker = marker
         self._containers: dict[str, Container] = {}
         self._loading = threading.Lock()
-        self._tidying = threading.Lock()  # for removing what a commit had to leave because it was in use
-        self._closed = False
-        # Versions that were read or written here, while they are kept.
-        self._known: dict[int, LoadedVersion] = {}
-        #: Versions that a commit leaves, including its own; older ones are removed, with files that only they
-        #: need.
-        self.keep_versions = DEFAULT_KEEP_VERSIONS
-        # The oldest of the versions beyond those that was in use when it was to be removed.
-        self._in_use: int | None = None
-        # False while there may be files that no version needs, left by transactions and removals of versions.
-        self._is_clean = False
-        self._let_all_go = True
         self._durability = unsynced.Durability(directory, marker.database_id)
         self._has_unsynced = False
         #: Returns when an index is read into memory, one of `PREWARM`.
@@ -117,11 +98,6 @@ class Store:
             store = cls(directory, marker, read_only)
         log(DEBUG, "opened %s at version %d", directory.description, store.manifest.version)
         return store
-
-    @property
-    def database_id(self) -> str:
-        """32 hexadecimal digits that were drawn when the database was created."""
-        return self._marker.database_id
 
     def has_replaced(self, other: Store) -> bool:
         """Return True if this database, opened later at the same path, is another one, or a copy."""
@@ -412,23 +388,6 @@ class Store:
             is_clean = self._collect_orphans(loaded.manifest, list_versions(self.directory))
         return loaded, is_clean
 
-    def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
-        for version in versions:
-            yield self._read_version(version)
-
-    def _read_version(self, version: int) -> Manifest:
-        """Return a kept version's manifest, read once while its file stays the same."""
-        known = self._known.get(version)
-        if (
-            known is not None
-            and known.identity is not None
-            and known.identity == self.directory.identity(known.name)
-        ):
-            return known.manifest
-        loaded = read_version(self.directory, version, self.database_id)
-        self._known[version] = loaded
-        return loaded.manifest
-
     def current_hold(self) -> object | None:
         """Return an object that keeps the newest version that this store knows of; see `hold`."""
         return self._current().hold
@@ -456,85 +415,6 @@ class Store:
         except OSError:
             return None
         raise FileNotFoundError(name)  # removed before it was held
-
-    def let_go(self) -> bool:
-        """Remove versions that were in use when a commit of this store would have removed them.
-
-        The one before a commit is usually in use, by the connection that commits: until that has switched to
-        the new version, its statement has ended and its results are read. The writer's lock is taken once
-        nobody reads the oldest one; another writer, if active, removes it instead. Returns False while some
-        are in use.
-
-        Cost: usually nothing, one file lookup if a version was in use.
-        """
-        if self._in_use is None or self._closed:
-            return True
-        with interrupts.Deferred():
-            return self._let_go_in_turn()
-
-    def _let_go_in_turn(self) -> bool:
-        if not self._tidying.acquire(blocking=False):
-            return False  # another thread does it, or begins to write and will do it
-        try:
-            oldest = self._in_use
-            if oldest is None:  # another thread has removed it meanwhile
-                return True
-            with contextlib.suppress(OSError, StorageError):
-                with contextlib.suppress(FileNotFoundError):
-                    if self.directory.is_held(manifest_name(oldest)):
-                        return False
-                lock = self.directory.lock_writer(0.0)
-                self._is_clean &= lock.was_ours
-                try:
-                    if not self.directory.exists(UNSYNCED):
-                        self._let_go()
-                        self._is_clean &= self._let_all_go
-                finally:
-                    lock.release()
-        finally:
-            self._tidying.release()
-        return self._in_use is None
-
-    def _let_go(self) -> None:
-        """After a commit, with the lock held, remove versions beyond those to keep, the oldest first.
-
-        Versions in use stay, and so do those after them; files that only removed versions needed are removed.
-
-        Failures are ignored: the next writer tries again.
-        """
-        self._in_use = None
-        before, self._let_all_go = self._let_all_go, False  # unless all succeeds
-        with contextlib.suppress(OSError, StorageError):
-            versions = list_versions(self.directory)
-            beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
-            files: set[str] | None = set()
-            for i, version in enumerate(beyond):
-                # Only oldest first, so one that is still read keeps those after it.
-                if self.directory.is_held(manifest_name(version)):
-                    self._in_use = version
-                    beyond = beyond[:i]
-                    break
-                if i > 0:  # even after a crash, none may exist without those after it
-                    self.directory.sync_folder(MANIFESTS)
-                files = self._with_files_of(version, files)
-                self.directory.remove(manifest_name(version))
-                self._known.pop(version, None)
-            kept = versions[len(beyond) :]
-            self._let_all_go = before and (not beyond or self._collect_orphans(self.manifest, kept, files))
-
-    def _with_files_of(self, version: int, files: set[str] | None) -> set[str] | None:
-        """Add the files of a version; return None if its manifest is damaged: any file may be its own."""
-        with contextlib.suppress(CorruptionError):
-            return None if files is None else files | self._read_version(version).files().keys()
-        return None
-
-    def _collect_orphans(self, newest: Manifest, versions: list[int], files: set[str] | None = None) -> bool:
-        older = [version for version in versions if version != newest.version]
-        removed, is_clean = collect_orphans(self.directory, newest, lambda: self._read_versions(older), files)
-        if files is None and removed:
-            message = "repaired %s: removed %d files that an interrupted writer left"
-            log(WARNING, message, self.directory.description, len(removed))
-        return is_clean
 
     def _load_newest(self) -> _State:
         """Make the newest version on disk the current one; return the old state if nothing changed."""

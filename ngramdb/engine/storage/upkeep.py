@@ -1,19 +1,39 @@
-"""Verifying a database: every byte of the files that its newest version needs, and all manifests."""
+"""Upkeep of a database: verifying all its files, and removing versions and files that nobody needs."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
+from ngramdb import interrupts
 from ngramdb.engine.storage.directory.base import Directory, split_name
-from ngramdb.engine.storage.files import KINDS, MARKER_KIND, SEGMENTS, manifest_name, read_version
+from ngramdb.engine.storage.files import (
+    KINDS,
+    MANIFESTS,
+    MARKER_KIND,
+    SEGMENTS,
+    UNSYNCED,
+    LoadedVersion,
+    is_data_file,
+    is_temporary,
+    list_versions,
+    manifest_name,
+    read_version,
+)
 from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.formats import MARKER
+from ngramdb.lazy import WARNING, log
 from ngramdb.segments.container import Container, FileInfo
+
+#: Default number of versions that are kept, including the current one. Their manifests take a few
+#: kilobytes each; they also keep files that merging and removing have replaced since.
+DEFAULT_KEEP_VERSIONS = 100
 
 
 class Store(Protocol):
@@ -95,3 +115,182 @@ def _verify(store: Store, ref: FileRef) -> None:
     # a segment's file are those of its kind, which are compared when the segment is opened.
     folder = split_name(ref.name)[0]
     store.open_file(ref.name, None if folder == SEGMENTS else KINDS[folder], ref.info).verify()
+
+
+# ---- Removing versions beyond those to keep, and files that crashed writers left.
+
+
+class KeptVersions(ABC):
+    """The versions of a database that are kept, and the removal of the others: the base of `Store`."""
+
+    def __init__(self, directory: Directory, database_id: str) -> None:
+        self.directory = directory
+        #: 32 hexadecimal digits that were drawn when the database was created.
+        self.database_id = database_id
+        # Versions that were read or written here, while they are kept.
+        self._known: dict[int, LoadedVersion] = {}
+        #: Versions that a commit leaves, including its own; older ones are removed, with files that only they
+        #: need.
+        self.keep_versions = DEFAULT_KEEP_VERSIONS
+        self._tidying = threading.Lock()  # for removing what a commit had to leave because it was in use
+        # The oldest of the versions beyond those that was in use when it was to be removed.
+        self._in_use: int | None = None
+        # False while there may be files that no version needs, left by transactions and removals of versions.
+        self._is_clean = False
+        self._let_all_go = True
+        self._closed = False
+
+    @property
+    @abstractmethod
+    def manifest(self) -> Manifest:
+        """The newest version that this store knows of."""
+
+    def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
+        for version in versions:
+            yield self._read_version(version)
+
+    def _read_version(self, version: int) -> Manifest:
+        """Return a kept version's manifest, read once while its file stays the same."""
+        known = self._known.get(version)
+        if (
+            known is not None
+            and known.identity is not None
+            and known.identity == self.directory.identity(known.name)
+        ):
+            return known.manifest
+        loaded = read_version(self.directory, version, self.database_id)
+        self._known[version] = loaded
+        return loaded.manifest
+
+    def let_go(self) -> bool:
+        """Remove versions that were in use when a commit of this store would have removed them.
+
+        The one before a commit is usually in use, by the connection that commits: until that has switched to
+        the new version, its statement has ended and its results are read. The writer's lock is taken once
+        nobody reads the oldest one; another writer, if active, removes it instead. Returns False while some
+        are in use.
+
+        Cost: usually nothing, one file lookup if a version was in use.
+        """
+        if self._in_use is None or self._closed:
+            return True
+        with interrupts.Deferred():
+            return self._let_go_in_turn()
+
+    def _let_go_in_turn(self) -> bool:
+        if not self._tidying.acquire(blocking=False):
+            return False  # another thread does it, or begins to write and will do it
+        try:
+            oldest = self._in_use
+            if oldest is None:  # another thread has removed it meanwhile
+                return True
+            with contextlib.suppress(OSError, StorageError):
+                with contextlib.suppress(FileNotFoundError):
+                    if self.directory.is_held(manifest_name(oldest)):
+                        return False
+                lock = self.directory.lock_writer(0.0)
+                self._is_clean &= lock.was_ours
+                try:
+                    if not self.directory.exists(UNSYNCED):
+                        self._let_go()
+                        self._is_clean &= self._let_all_go
+                finally:
+                    lock.release()
+        finally:
+            self._tidying.release()
+        return self._in_use is None
+
+    def _let_go(self) -> None:
+        """After a commit, with the lock held, remove versions beyond those to keep, the oldest first.
+
+        Versions in use stay, and so do those after them; files that only removed versions needed are removed.
+
+        Failures are ignored: the next writer tries again.
+        """
+        self._in_use = None
+        before, self._let_all_go = self._let_all_go, False  # unless all succeeds
+        with contextlib.suppress(OSError, StorageError):
+            versions = list_versions(self.directory)
+            beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
+            files: set[str] | None = set()
+            for i, version in enumerate(beyond):
+                # Only oldest first, so one that is still read keeps those after it.
+                if self.directory.is_held(manifest_name(version)):
+                    self._in_use = version
+                    beyond = beyond[:i]
+                    break
+                if i > 0:  # even after a crash, none may exist without those after it
+                    self.directory.sync_folder(MANIFESTS)
+                files = self._with_files_of(version, files)
+                self.directory.remove(manifest_name(version))
+                self._known.pop(version, None)
+            kept = versions[len(beyond) :]
+            self._let_all_go = before and (not beyond or self._collect_orphans(self.manifest, kept, files))
+
+    def _with_files_of(self, version: int, files: set[str] | None) -> set[str] | None:
+        """Add the files of a version; return None if its manifest is damaged: any file may be its own."""
+        with contextlib.suppress(CorruptionError):
+            return None if files is None else files | self._read_version(version).files().keys()
+        return None
+
+    def _collect_orphans(self, newest: Manifest, versions: list[int], files: set[str] | None = None) -> bool:
+        older = [version for version in versions if version != newest.version]
+        removed, is_clean = collect_orphans(self.directory, newest, lambda: self._read_versions(older), files)
+        if files is None and removed:
+            message = "repaired %s: removed %d files that an interrupted writer left"
+            log(WARNING, message, self.directory.description, len(removed))
+        return is_clean
+
+
+def collect_orphans(
+    directory: Directory,
+    newest: Manifest,
+    read_older: Callable[[], Iterator[Manifest]],
+    files: set[str] | None = None,
+) -> tuple[list[str], bool]:
+    """Remove orphans. Return their names, and True unless one could not be removed.
+
+    Parameters
+    ----------
+    newest : the newest version.
+    read_older : the other kept versions, oldest first; read only while files remain to be
+     accounted for.
+    files : data files that may be orphans; None checks all files of the database, temporary ones included
+    Failures to remove a file are ignored: the next writer tries again.
+    Cost: listing the folders without `files`; in the common case no file is read.
+    """
+    temporary = set()
+    if files is None:
+        files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
+        for prefix in (f"{MANIFESTS}/", f"{MARKER}.", f"{UNSYNCED}."):
+            temporary |= {name for name in directory.list(prefix) if is_temporary(name)}
+    orphans = temporary | _unreferenced(files, newest, read_older)
+    if not orphans:
+        return [], True
+    removed = []
+    with contextlib.suppress(OSError):
+        # A retracted manifest may reappear after a power failure, and refer to these files,
+        # unless its removal is made durable before theirs.
+        directory.sync_folder(MANIFESTS)
+        for name in sorted(orphans):
+            with contextlib.suppress(OSError):
+                directory.remove(name)
+                removed.append(name)
+    return removed, len(removed) == len(orphans)
+
+
+def _unreferenced(
+    files: set[str], newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
+) -> set[str]:
+    left = files - newest.files().keys()
+    if not left:
+        return left
+    try:
+        for manifest in read_older():
+            left -= manifest.files().keys()
+            if not left:
+                break
+    except (StorageError, OSError):
+        # A version that cannot be read now may need any of these files.
+        return set()
+    return left

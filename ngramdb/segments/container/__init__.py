@@ -35,7 +35,7 @@ from ngramdb.segments.container.layout import (
     Source,
     item_size,
 )
-from ngramdb.segments.container.reader import Container, check_flags, parse_json
+from ngramdb.segments.container.reader import Container, check_flags
 from ngramdb.segments.container.writer import Ahead, AheadSection, ContainerWriter, Scratch, Sink
 
 __all__ = [
@@ -62,5 +62,4 @@ __all__ = [
     "Source",
     "check_flags",
     "item_size",
-    "parse_json",
 ]

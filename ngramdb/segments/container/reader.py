@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Mapping
@@ -32,6 +31,7 @@ from ngramdb.segments.container.layout import (
     Source,
     item_size,
 )
+from ngramdb.strict_json import parse_json
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -475,24 +475,6 @@ def _read_toc(buffer: memoryview, path: str, footer: _Footer) -> _Toc:
             path=path,
             offset=start,
         ) from error
-
-
-def parse_json(text: bytes) -> Any:
-    """Parse the JSON value in UTF-8 `text`. Raises ValueError if invalid, or with repeated keys or NaN."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            raise ValueError("a key occurs twice in one JSON object")
-        return result
-
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not a JSON number")
-
-    try:
-        return json.loads(text.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("the JSON text is nested too deeply") from None
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:

@@ -264,7 +264,9 @@ def test_a_damaged_report_is_an_error_that_names_it(tmp_path, files, damage):
     value = json.loads(Path(report.path).read_text())
     damage(value)
     Path(report.path).write_text(json.dumps(value))
-    with pytest.raises(CorruptionError, match=r"part-00000-of-00001\.json: the report is damaged"):
+    with pytest.raises(
+        CorruptionError, match=r"part-00000-of-00001\.json: .*report.*; remove it and build the part again"
+    ):
         ngramdb.commit(tmp_path / "db", "c", tmp_path / "parts")
     with pytest.raises(CorruptionError):
         ngramdb.missing(tmp_path / "parts", 1)

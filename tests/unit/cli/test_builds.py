@@ -83,7 +83,7 @@ def test_wrong_usage(files: Path, capsys: Captured) -> None:
     Path("parts/part-00000-of-00002.json").write_text("{")
     assert main(["missing", "parts", "2"]) == 1
     captured = capsys.readouterr()
-    assert captured.out == "" and "the report is damaged" in captured.err
+    assert captured.out == "" and "invalid JSON in the report" in captured.err
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.segments import metadata as metadata_module
-from ngramdb.segments.metadata import MAX_COLUMNS, MetadataBuilder, MetadataReader
+from ngramdb.segments import metadata_builder
+from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.metadata_builder import MAX_COLUMNS, MetadataBuilder
 from ngramdb.segments.metadata_columns import join_path, split_path
 
 
@@ -61,12 +62,12 @@ rows_of_json = st.lists(st.dictionaries(keys, values, max_size=4), max_size=12)
 @settings(deadline=None, max_examples=100)
 @given(rows_of_json, st.integers(1, 5))
 def test_any_json_object_comes_back(rows, batch):
-    before = metadata_module.BATCH_DOCUMENTS
-    metadata_module.BATCH_DOCUMENTS = batch
+    before = metadata_builder.BATCH_DOCUMENTS
+    metadata_builder.BATCH_DOCUMENTS = batch
     try:
         reader = built(rows)
     finally:
-        metadata_module.BATCH_DOCUMENTS = before
+        metadata_builder.BATCH_DOCUMENTS = before
     for i, row in enumerate(rows):
         assert same(reader.row(i), without_nulls(row))
     for chosen in (range(len(rows)), range(0, len(rows), 2), range(len(rows) - 1, len(rows))):
@@ -77,12 +78,12 @@ def test_any_json_object_comes_back(rows, batch):
 @settings(deadline=None)
 @given(st.lists(st.dictionaries(keys, st.integers(), max_size=6), max_size=12))
 def test_fields_beyond_the_most_columns_come_back_all_the_same(rows):
-    before = metadata_module.MAX_COLUMNS
-    metadata_module.MAX_COLUMNS = 3
+    before = metadata_builder.MAX_COLUMNS
+    metadata_builder.MAX_COLUMNS = 3
     try:
         reader = built(rows)
     finally:
-        metadata_module.MAX_COLUMNS = before
+        metadata_builder.MAX_COLUMNS = before
     assert len(reader.fields()) <= 3
     assert [reader.row(i) for i in range(len(rows))] == rows
 
@@ -122,7 +123,7 @@ def test_a_path_splits_into_the_keys_it_was_made_of(keys):
 )
 @pytest.mark.parametrize("batch", [1, 100])
 def test_a_column_has_the_narrowest_type_that_is_exact(monkeypatch, column, type_name, batch):
-    monkeypatch.setattr(metadata_module, "BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(metadata_builder, "BATCH_DOCUMENTS", batch)
     rows = [{"x": value} for value in column]
     reader = built(rows)
     assert reader.fields() == {"x": type_name}
@@ -167,7 +168,7 @@ def test_documents_without_metadata_take_no_bytes():
 
 
 def test_columns_have_an_entry_for_every_document(monkeypatch):
-    monkeypatch.setattr(metadata_module, "BATCH_DOCUMENTS", 4)
+    monkeypatch.setattr(metadata_builder, "BATCH_DOCUMENTS", 4)
     rows = [{"n": i} if i % 3 else {"late": "x"} if i > 8 else {} for i in range(20)]
     reader = built(rows)
     assert reader.column("n").to_pylist() == [row.get("n") for row in rows]
@@ -277,7 +278,9 @@ def test_the_number_of_documents_must_fit():
 
 def test_arrow_is_not_imported_before_it_is_needed():
     code = (
-        "import sys; from ngramdb.segments.metadata import MetadataBuilder, MetadataReader\n"
+        "import sys\n"
+        "from ngramdb.segments.metadata import MetadataReader\n"
+        "from ngramdb.segments.metadata_builder import MetadataBuilder\n"
         "MetadataReader(b'', 0); MetadataBuilder().add({'a': 1})\n"
         "sys.exit('pyarrow' in sys.modules)"
     )
