@@ -27,7 +27,7 @@ MAY_CATCH = {
     ("api/corpus.py", "_repr_html_"): "shows the object whatever its state",
     ("cluster/crew.py", "begin"): "a call of a library, which polls nothing",
     ("cluster/worker_state.py", "answer_of"): "sends the error to the process that asked",
-    ("engine/loading/batches.py", "_read"): "hands the error to the thread that reads",
+    ("engine/loading/encoding.py", "_read"): "hands the error to the thread that reads",
     ("engine/storage/directory/object_store.py", "done"): "calls _is_for_good, which handles cancellations",
     ("interrupts.py", "run"): "hands the error to the thread that waits",
     ("interrupts.py", "waited_for"): "hands the error to the thread that waits",
