@@ -144,7 +144,7 @@ def draw_error(message: str, screen: Screen) -> None:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what `--help` says, what adds its flags to a parser, and what runs it.
+    """A command: its line in `--help`, the function that adds its flags, and the one that runs it.
 
     `run` returns the exit code; None means OK.
     """

@@ -19,6 +19,15 @@ LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")
 EXPORT_COLUMNS = ("documents", "path")
 WRITTEN_COLUMNS = ("rows", "path")
 
+# Syntax and examples, for help.
+HELP = {
+    "COPY": (
+        "COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]\n"
+        "COPY (question) TO 'path' [(options)]",
+        ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
+    ),
+}
+
 
 def bind_from(scope: Scope, node: ast.CopyFrom) -> Plan:
     """Bind COPY … FROM."""

@@ -17,6 +17,25 @@ from ngramdb.questions.docs import Documents, OfDocuments, selected
 from ngramdb.questions.plans import Action, Session
 from ngramdb.registries import DEFAULT_TOKENIZER
 
+# Syntax and examples, for help.
+HELP = {
+    "CREATE CORPUS": (
+        "CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]",
+        ("CREATE CORPUS wiki TOKENIZER 'words'", "a new, empty corpus"),
+        ("CREATE CORPUS late AS (DOCS WHERE year > 2000)", "some documents as a corpus of their own"),
+    ),
+    "ALTER CORPUS": ("ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n | 'name']",),
+    "DROP CORPUS": ("DROP CORPUS [IF EXISTS] corpus",),
+    "ATTACH": (
+        "ATTACH 'path' AS name [(options)]",
+        ("ATTACH '/data/pile' AS pile (TYPE infini_gram)", "an index of infini-gram's as a corpus"),
+    ),
+    "DETACH": ("DETACH corpus",),
+    "USE": ("USE corpus", ("USE wiki", "questions without FROM go to this corpus")),
+    "SET": ("SET name = value", ("SET threads = 2", "changes a setting")),
+    "RESET": ("RESET name",),
+}
+
 
 def bind_create(scope: Scope, node: ast.CreateCorpus) -> Plan:
     """Bind CREATE CORPUS."""

@@ -42,6 +42,9 @@ from ngramdb.types import Docs
 
 DELETE_COLUMNS = ("documents", "tokens", "version")
 
+# Syntax and examples, for help.
+HELP = {"DELETE DOCS": ("DELETE DOCS WHERE condition [RETURNING fields] [FROM source]",)}
+
 
 def bind(scope: Scope, node: ast.Delete) -> Plan:
     """Bind DELETE."""

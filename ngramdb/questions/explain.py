@@ -31,6 +31,9 @@ NOTE_COLUMN = 44
 # Of a pattern's variants so many are listed, the most frequent first.
 SHOWN_DETAILS = 20
 
+# Syntax and examples, for help.
+HELP = {"EXPLAIN": ("EXPLAIN [ANALYZE] statement", ('EXPLAIN COUNT "of the"', "the plan of a question"))}
+
 
 def bind(scope: Scope, node: ast.Explain) -> Plan:
     """Bind EXPLAIN."""

@@ -15,6 +15,21 @@ from ngramdb.questions.plans import Action, Session
 
 ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")
 
+# Syntax and examples, for help.
+HELP = {
+    "RESTORE CORPUS": ("RESTORE CORPUS corpus TO VERSION n | 'name'",),
+    "KEEP VERSION": (
+        "KEEP VERSION [n] AS 'name'",
+        ("KEEP VERSION AS 'raw'", "the database as it is now, to RESTORE or read AT VERSION 'raw'"),
+    ),
+    "DROP VERSION": ("DROP VERSION 'name'",),
+    "COMPACT": ("COMPACT [corpus]",),
+    "ANALYZE": (
+        "ANALYZE corpus [ORDER n]",
+        ("ANALYZE wiki", "takes what Kneser-Ney's discounts come from"),
+    ),
+}
+
 
 def bind_analyze(scope: Scope, node: ast.Analyze) -> Plan:
     """Bind ANALYZE."""

@@ -28,6 +28,16 @@ REMOVAL_COLUMNS = (
 SETTING_COLUMNS = ("name", "value", "default", "type", "description")
 CHECK_COLUMNS = ("corpus", "file", "offset", "problem")
 
+# Syntax and examples, for help.
+HELP = {
+    "CHECK": ("CHECK [corpus]", ("CHECK wiki", "whether every file of it is sound")),
+    "DESCRIBE": ("DESCRIBE [corpus]", ("DESCRIBE wiki", "its size and its metadata fields")),
+    "SHOW": (
+        "SHOW CORPORA | SEGMENTS | VERSIONS | REMOVALS | SETTINGS [FROM source]",
+        ("SHOW CORPORA", "all corpora; also SEGMENTS, VERSIONS, SETTINGS"),
+    ),
+}
+
 
 def bind_show(scope: Scope, node: ast.Show) -> Plan:
     """Bind SHOW."""

@@ -15,6 +15,7 @@ from support.registered import plans, statements
 
 import ngramdb
 from ngramdb.api.settings import SETTINGS
+from ngramdb.cli.shell import examples
 from ngramdb.errors import ParseError
 from ngramdb.language import ast
 from ngramdb.language.parser import keywords, parse
@@ -22,6 +23,7 @@ from ngramdb.planner.parameters import CORPUS_OPTIONS, LOAD_OPTIONS
 from ngramdb.planner.planner import rule_names
 from ngramdb.questions import next_tokens
 from ngramdb.questions.plans import Query
+from ngramdb.questions.verbs import VERBS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -251,6 +253,7 @@ def test_every_public_member_is_on_the_python_page_and_has_a_docstring(cls: type
     page = PYTHON.read_text(encoding="utf-8")
     assert [name for name in members(cls) if not re.search(rf"\b{name}\b", page)] == []
     for name in members(cls):
+        getattr(cls, name, None)  # loads a verb, in place of its stand-in
         value = inspect.getattr_static(cls, name, None)
         if callable(value) or isinstance(value, (property, classmethod, staticmethod)):
             assert inspect.getdoc(getattr(cls, name)), f"{cls.__name__}.{name}"
@@ -269,3 +272,49 @@ def test_the_tests_that_the_page_on_scale_names_are_there() -> None:
     )
     assert len(named) > 20
     assert {name for name in named if f"def {name}(" not in sources} == set()
+
+
+def shown_syntax() -> list[str]:
+    """Return the syntax of the statements that the pages show, one line each."""
+    found = []
+    for page in sorted((ROOT / "docs" / "statements").glob("*.md")):
+        for block in re.findall(r"(?:^ {4}\S.*\n(?: {6,}\S.*\n)*)+", page.read_text(), re.MULTILINE):
+            shapes = re.sub(r"\n {6,}", " ", block).splitlines()
+            found += [shape.strip() for shape in shapes if shape.split()[0] in examples.heads()]
+    return found
+
+
+def test_each_statement_is_shown_on_a_page_as_in_help() -> None:
+    # Parts of conditions are on a page of their own.
+    parts = ("COUNT(pattern)", "OVERLAP(", "NOT ")
+    shown = [shape for shape in shown_syntax() if not shape.startswith(parts)]
+    assert sorted(shown) == sorted(examples.statements())
+
+
+# The pages of verbs that are not named like theirs.
+PAGES_OF_VERBS = {
+    **{"counts": "count", "count_docs": "count-docs", "sample": "docs", "occurrences": "kwic"},
+    **{"dist_before": "dist", "dist_arrays": "dist", "stream": "generate"},
+}
+# The clauses of parameters that are not named like them.
+CLAUSES = {"model": "USING", "descending": "DESC", "size": "SAMPLE", "beams": "BEAM(", "smoothing": "SIMPLE"}
+# Modifiers are described in patterns.md; the others are n-grams, patterns and texts, after the first words.
+ELSEWHERE = frozenset(
+    (
+        *("self", "params", "match_text", "ignore_case"),
+        *("pattern", "ngram", "ngrams", "text", "context", "contexts", "continuation", "continuations"),
+    )
+)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.endswith("_many")])
+def test_the_page_of_a_statement_names_each_parameter_of_its_verb(verb: str) -> None:
+    page = (ROOT / "docs" / "statements" / f"{PAGES_OF_VERBS.get(verb, verb)}.md").read_text()
+    syntax = "".join(examples.definitions().values()) + page
+    names = inspect.signature(getattr(ngramdb.Corpus, verb)).parameters.keys() - ELSEWHERE
+    clauses = {name: CLAUSES.get(name, name.upper().replace("_", " ")) for name in names}
+    assert [
+        name
+        for name, clause in clauses.items()
+        if not re.search(rf"\b{re.escape(clause)}", syntax) and f"`{name}" not in page
+    ] == []

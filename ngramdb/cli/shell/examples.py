@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from textwrap import indent
 
+from ngramdb.lazy import imported
 from ngramdb.questions.definition import Help, request_named
 from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
@@ -17,21 +19,17 @@ _IN_EXAMPLES = (
     *("count", "concordance", "collocates", "keywords", "dispersion", "ngrams", "documents", "probability"),
     *("next", "before", "score", "generate", "trace"),
 )
-# Examples of other statements.
-_STATEMENTS: tuple[tuple[str, str], ...] = (
-    ('EXPLAIN COUNT "of the"', "the plan of a question"),
-    ("CREATE CORPUS wiki TOKENIZER 'words'", "a new, empty corpus"),
-    ("CREATE CORPUS late AS (DOCS WHERE year > 2000)", "some documents as a corpus of their own"),
-    ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
-    ("USE wiki", "questions without FROM go to this corpus"),
-    ("ATTACH '/data/pile' AS pile (TYPE infini_gram)", "an index of infini-gram's as a corpus"),
-    ("DESCRIBE wiki", "its size and its metadata fields"),
-    ("ANALYZE wiki", "takes what Kneser-Ney's discounts come from"),
-    ("KEEP VERSION AS 'raw'", "the database as it is now, to RESTORE or read AT VERSION 'raw'"),
-    ("CHECK wiki", "whether every file of it is sound"),
-    ("SHOW CORPORA", "all corpora; also SEGMENTS, VERSIONS, SETTINGS"),
-    ("SET threads = 2", "changes a setting"),
+# Other statements, likewise, and the modules that describe them.
+_OTHERS_IN_GRAMMAR = (
+    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "RESTORE CORPUS", "KEEP VERSION"),
+    *("DROP VERSION", "COMPACT", "CHECK", "ANALYZE", "DROP CORPUS", "ATTACH", "DETACH", "USE"),
+    *("DESCRIBE", "SHOW", "SET", "RESET"),
 )
+_OTHERS_IN_EXAMPLES = (
+    *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
+    *("SHOW", "SET"),
+)
+_MODULES = ("copy", "corpora", "delete", "explain", "maintenance", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.
@@ -64,29 +62,6 @@ _ASSOCIATION = " | ".join(ASSOCIATION_MEASURES).upper()
 _KEYNESS = " | ".join(KEYNESS_MEASURES).upper().replace("SIMPLE", "SIMPLE [(number)]")
 _GRAMMAR = (
     """\
-data:
-  CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]
-  COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
-  COPY (question) TO 'path' [(options)]
-  DELETE DOCS WHERE condition [RETURNING fields] [FROM source]
-  ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n | 'name']
-  RESTORE CORPUS corpus TO VERSION n | 'name'
-  KEEP VERSION [n] AS 'name'
-  DROP VERSION 'name'
-  COMPACT [corpus]
-  CHECK [corpus]
-  ANALYZE corpus [ORDER n]
-  DROP CORPUS [IF EXISTS] corpus
-  ATTACH 'path' AS name [(options)]
-  DETACH corpus
-  USE corpus
-  DESCRIBE [corpus]
-  SHOW CORPORA | SEGMENTS | VERSIONS | REMOVALS | SETTINGS [FROM source]
-  SET name = value
-  RESET name
-any of them:
-  EXPLAIN [ANALYZE] statement
-
 source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']}
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
@@ -130,20 +105,31 @@ _BROKEN = re.compile(r"\n {4,}(?=\[)")
 
 def examples() -> list[tuple[str, str]]:
     """Return examples of statements, each with its purpose."""
-    return [*(one for route in _IN_EXAMPLES for one in _help_on(route).examples), *_STATEMENTS]
+    helps = [*map(_help_on, _IN_EXAMPLES), *map(_help_on_other, _OTHERS_IN_EXAMPLES)]
+    return [one for found in helps for one in found.examples]
 
 
 @cache
 def grammar() -> str:
     """Return "The grammar in one place" of docs/language.md, word for word."""
-    shapes = "\n".join(_help_on(route).syntax for route in _IN_GRAMMAR).replace("\n", "\n  ")
-    return f"question:\n  {shapes}\n{_GRAMMAR}"
+    parts = {
+        "question": map(_help_on, _IN_GRAMMAR),
+        "data": map(_help_on_other, _OTHERS_IN_GRAMMAR),
+        "any of them": [_help_on_other("EXPLAIN")],
+    }
+    shapes = {name: "\n".join(one.syntax for one in helps) for name, helps in parts.items()}
+    return "".join(f"{name}:\n{indent(shape, '  ')}\n" for name, shape in shapes.items()) + f"\n{_GRAMMAR}"
 
 
 def _help_on(route: str) -> Help:
     found = request_named(route).help
     assert found is not None
     return found
+
+
+def _help_on_other(words: str) -> Help:
+    helps = (imported(f"ngramdb.questions.{module}").HELP for module in _MODULES)
+    return Help(*next(found[words] for found in helps if words in found))
 
 
 def statements() -> list[str]:
