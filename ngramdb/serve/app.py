@@ -6,6 +6,7 @@ Everything that reads a corpus runs in a worker thread (`running`); this module 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import hashlib
 import hmac
@@ -14,7 +15,7 @@ import mimetypes
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -278,13 +279,19 @@ def hosts_of(host: str, base_url: str) -> frozenset[str] | None:
     return OWN_HOSTS | ({outside} if outside else set())
 
 
-def log_to_standard_error() -> None:
-    """Log a line per request, with its duration, to standard error."""
+@contextlib.contextmanager
+def log_to_standard_error() -> Iterator[None]:
+    """Log a line per request, with its duration, to standard error while the block runs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
+    try:
+        yield
+    finally:
+        log.propagate = True
+        log.removeHandler(handler)
 
 
 # ---- The files of the page: exactly those in the folder `static`.

@@ -109,8 +109,7 @@ def _serve(options: argparse.Namespace) -> int:
     if options.get is not None:
         return _get(service, options.get, token)
     place = server.Place(options.host, options.port, options.uds)
-    app.log_to_standard_error()
-    with server.listening(place) as (listener, address):
+    with app.log_to_standard_error(), server.listening(place) as (listener, address):
         server.serve(service, listener, lambda: _greet(options, address + service.base, opened))
     return OK
 

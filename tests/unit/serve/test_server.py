@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import logging
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
+from ngramdb.serve.app import log_to_standard_error
 
 pytest.importorskip("uvicorn")
 
@@ -182,3 +184,12 @@ def test_one_request_without_a_server(folder: Path, capfd: Any, tmp_path: Path) 
     taken.listen()
     assert main(["serve", str(folder), "--port", str(taken.getsockname()[1])]) == 1
     assert "Address already in use" in capfd.readouterr().err
+
+
+def test_requests_are_logged_while_the_service_runs_only() -> None:
+    log = logging.getLogger("ngramdb.serve")
+    before = log.handlers[:]
+    with log_to_standard_error():
+        assert len(log.handlers) == len(before) + 1
+    assert log.handlers == before
+    assert log.propagate
