@@ -139,6 +139,10 @@ class Limits:
     statements: int = max(4, 2 * (os.cpu_count() or 1))
     waiting: int = 64
 
+    def rows_of(self, limit: int | None) -> int:
+        """Return the rows of an answer to a request for `limit` rows; None if it names no number."""
+        return min(self.rows if limit is None else limit, self.max_rows)
+
 
 #: Settings of ngramdb that may be set for all clients; `timeout` is `time_limit` here.
 OF_THE_DATABASE = ("disabled_rules", "match", "prewarm", "threads")

@@ -366,11 +366,7 @@ class Routes:
             own = {"q": values.pop("q", None)}
             own |= {one.name: values.pop(f"_{one.name}", None) for one in OF_STATEMENTS}
             params = {name: parse_value(value) for name, value in values.items()} or None
-        wanted = (
-            Parameter("q", "text", "the statement"),
-            *OF_STATEMENTS,
-        )
-        got = given(wanted, own)
+        got = given((Parameter("q", "text", "the statement"), *OF_STATEMENTS), own)
         if not got.text("q"):
             raise Problem(400, "missing statement: q=…")
         return got, params
@@ -388,7 +384,7 @@ class Routes:
 
     def _paging(self, got: Given) -> tuple[int, int, float]:
         limits = self.limits
-        limit = min(limits.rows if got["limit"] is None else got["limit"], limits.max_rows)
+        limit = limits.rows_of(got["limit"])
         seconds = limits.time_limit
         if got["timeout"] is not None:
             if got["timeout"] <= 0:
@@ -471,9 +467,7 @@ class Routes:
         query = dict(_in_address(asking))
         # A page that reaches its limit in bytes ends before `limit` rows.
         limit_name = LIMIT.name if name == OFFSET.name else f"_{LIMIT.name}"
-        asked = (
-            self.limits.rows if limit_name not in query else min(int(query[limit_name]), self.limits.max_rows)
-        )
+        asked = self.limits.rows_of(int(query[limit_name]) if limit_name in query else None)
         query[name] = str(offset - asked + len(page.rows))
         query |= {key: str(value) for key, value in more.items() if value is not None}
         address = asking.address if asking.address.parts else replace(asking.address, parts=("corpora",))

@@ -24,7 +24,7 @@ from ngramdb.cli.common import (
     say,
     say_error,
 )
-from ngramdb.cli.prompt.catalog import ConnectionCatalog, Corpora, Counted
+from ngramdb.cli.prompt.catalog import Catalog, Corpora, Counted
 from ngramdb.cli.terminal.screen import is_terminal
 from ngramdb.display import encodable_json, visible, visible_json
 
@@ -164,7 +164,7 @@ _REFUSED = frozenset(
 )
 
 
-class ServedCatalog(ConnectionCatalog):
+class ServedCatalog(Catalog):
     """The catalog of one corpus: it is what statements without FROM are about."""
 
     def __init__(self, connection: ReferenceType[Connection], corpus: str | None, patience_s: float) -> None:

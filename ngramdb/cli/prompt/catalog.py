@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ngramdb.api import Connection
 from ngramdb.api.settings import rules
@@ -43,40 +43,12 @@ MOST_TOKENS = 4000
 FIELD = "field "
 
 
-class Catalog(Protocol):
-    """The queries of `complete`. `corpora` are those of a statement's FROM; `()` means the current one."""
+class Catalog:
+    """Answers what `complete` asks about a database; `connection` returns the connection to it.
 
-    def corpora(self) -> Sequence[str]: ...
-    def versions(self) -> Sequence[str]:
-        """Return the names of kept versions."""
-
-    def fields(self, corpora: Corpora) -> Sequence[str]:
-        """Return the paths of metadata fields, `meta.year` for nested ones."""
-
-    def values(self, corpora: Corpora, field: str) -> Sequence[Counted]:
-        """Return a field's values and the number of documents with each, the most frequent first."""
-
-    def settings(self) -> Mapping[str, Sequence[str]]:
-        """Return the settings with the words that each accepts, if they are few."""
-
-    def tokenizer(self, corpora: Corpora) -> str:
-        """Return the kind of the corpora's tokenizer, or '' without one."""
-
-    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
-        """Return the tokens that follow the longest known suffix of the context, the likeliest first."""
-
-    def count(self, corpora: Corpora, text: str) -> int:
-        """Return the occurrences of a text as an n-gram, or 0 if not known in time."""
-
-    def paths(self, beginning: str) -> Sequence[str]:
-        """Files and folders, folders with a slash at their end, whose path begins so."""
-
-
-class ConnectionCatalog:
-    """The catalog of a connection; `connection` gives the one that is current now.
-
-    A query that exceeds `patience_s` is repeated in the background, unless `insists` is False;
-    `arrived` is called, in that thread, when the answer is there. May be shared by threads.
+    `corpora` are those of a statement's FROM; `()` means the current one. A query that exceeds `patience_s`
+    is repeated in the background, unless `insists` is False; `arrived` is called, in that thread, when the
+    answer is there. May be shared by threads.
     """
 
     def __init__(
@@ -97,9 +69,12 @@ class ConnectionCatalog:
         return self._connection().corpora()
 
     def versions(self) -> Sequence[str]:
+        """Return the names of kept versions."""
         return sorted(self._connection().snapshot.manifest.kept)
 
     def fields(self, corpora: Corpora) -> Sequence[str]:
+        """Return the paths of metadata fields, `meta.year` for nested ones."""
+
         def ask(timeout_s: float) -> Sequence[str]:
             found: dict[str, None] = {}
             for name in corpora or (self._connection().corpus().name,):
@@ -111,6 +86,8 @@ class ConnectionCatalog:
         return self._answer(("fields", corpora), ask, ())
 
     def values(self, corpora: Corpora, field: str) -> Sequence[Counted]:
+        """Return a field's values and the number of documents with each, the most frequent first."""
+
         def ask(timeout_s: float) -> Sequence[Counted]:
             grouped = f"GROUP BY {field} ORDER BY count DESC TOP {MOST_VALUES}"
             rows = self._rows(f"COUNT DOCS {grouped}{_from(corpora)}", timeout_s)
@@ -119,6 +96,8 @@ class ConnectionCatalog:
         return self._answer(("values", corpora, field), ask, ())
 
     def settings(self) -> Mapping[str, Sequence[str]]:
+        """Return the settings with the words that each accepts, if they are few."""
+
         def ask(timeout_s: float) -> Mapping[str, Sequence[str]]:
             rows = self._rows("SHOW SETTINGS", timeout_s)
             kinds = {str(name): _words(str(kind), str(default)) for name, _, default, kind, *_ in rows}
@@ -127,12 +106,16 @@ class ConnectionCatalog:
         return self._answer(("settings",), ask, {})
 
     def tokenizer(self, corpora: Corpora) -> str:
+        """Return the kind of the corpora's tokenizer, or '' without one."""
+
         def ask(timeout_s: float) -> str:
             return str(self._connection().corpus(*corpora[:1]).tokenizer.kind)
 
         return self._answer(("tokenizer", corpora), ask, "")
 
     def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
+        """Return the tokens that follow the longest known suffix of the context, the likeliest first."""
+
         def ask(timeout_s: float) -> Sequence[Counted]:
             statement = f"DIST GIVEN ? USING INFGRAM TOP {MOST_TOKENS}{_from(corpora)}"
             rows = self._rows(statement, timeout_s, [context])
@@ -141,12 +124,15 @@ class ConnectionCatalog:
         return self._answer(("next", corpora, context), ask, ())
 
     def count(self, corpora: Corpora, text: str) -> int:
+        """Return the occurrences of a text as an n-gram, or 0 if not known in time."""
+
         def ask(timeout_s: float) -> int:
             return int(self._rows(f"COUNT ? MATCH TOKENS{_from(corpora)}", timeout_s, [text])[0][0])
 
         return self._answer(("count", corpora, text), ask, 0)
 
     def paths(self, beginning: str) -> Sequence[str]:
+        """Return the files and folders whose path begins so, folders with a slash at their end."""
         folder, name = os.path.split(beginning)
         try:
             with os.scandir(os.path.expanduser(folder) or ".") as entries:

@@ -31,7 +31,7 @@ from prompt_toolkit.output import ColorDepth, Output, create_output
 from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli.common import OK, draw_error, interrupted, message_of
-from ngramdb.cli.prompt.catalog import ConnectionCatalog
+from ngramdb.cli.prompt.catalog import Catalog
 from ngramdb.cli.prompt.editing import (
     BARE_WORDS,
     STYLE,
@@ -81,7 +81,7 @@ class Repl:
         self._typed_next = ""
         shell.note = self._show
         shell.prompt = self
-        self._catalog = ConnectionCatalog(lambda: shell.connection, arrived=self._complete_later)
+        self._catalog = Catalog(lambda: shell.connection, arrived=self._complete_later)
         self._session: PromptSession[str] = PromptSession(
             history=QuietHistory(history_path()),
             lexer=StatementLexer(),

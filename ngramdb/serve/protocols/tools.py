@@ -189,12 +189,11 @@ def call(reader: Reader, name: str, values: Mapping[str, Any], work: Interrupt) 
 
 def _called(reader: Reader, tool: Tool, values: Mapping[str, Any], work: Interrupt) -> Called:
     got = given(tool.parameters, values)
-    names = {one.name for one in tool.parameters}
-    limit = got["limit"] if "limit" in names and got["limit"] is not None else reader.limits.rows
-    offset = got["offset"] if "offset" in names and got["offset"] is not None else 0
     named = reader.library.corpus(got.text("corpus")) if tool.of_corpus else None
-    version = got["version"] if "version" in names else None
-    return Called(got, named, version, (min(limit, reader.limits.max_rows), offset), work)
+    limit, offset, version = (
+        got[one.name] if one in tool.parameters else None for one in (LIMIT, OFFSET, VERSION)
+    )
+    return Called(got, named, version, (reader.limits.rows_of(limit), offset or 0), work)
 
 
 def _shortened(page: Page, cut: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from support.polls import until
 from support.subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.cli.prompt.catalog import MOST_WORDS, Ask, ConnectionCatalog, Count, next_words
+from ngramdb.cli.prompt.catalog import MOST_WORDS, Ask, Catalog, Count, next_words
 
 
 def texts(kind: str, known: dict[str, list[tuple[str, int]]], context: str) -> list[str]:
@@ -65,14 +65,14 @@ def test_an_index_knows_what_comes_next(kind: str) -> None:
     with ngramdb.connect() as connection:
         corpus = connection.create_corpus("wiki", tokenizer=kind)
         corpus.append(["natural language processing"] * 3 + ["natural laws", "the end"])
-        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        catalog = Catalog(lambda: connection, patience_s=10)
 
         words = next_words(*questions(catalog), catalog.tokenizer(()), "natural la")
         assert [word.text for word in words] == ["language", "laws"]
         assert [word.n_typed for word in words] == [2, 2]
 
 
-def questions(catalog: ConnectionCatalog) -> tuple[Ask, Count]:
+def questions(catalog: Catalog) -> tuple[Ask, Count]:
     return (lambda context: catalog.next_tokens((), context)), (lambda text: catalog.count((), text))
 
 
@@ -83,7 +83,7 @@ def test_what_is_offered_occurs_so_often_or_is_set_apart(kind: str, tmp_path: Pa
     with ngramdb.connect() as connection:
         corpus = connection.create_corpus("c", tokenizer=tokenizer)
         corpus.append(texts)
-        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        catalog = Catalog(lambda: connection, patience_s=10)
         offered = Counter[str]()
         for text in [*texts, "never fox and", "two old oxen an", " fo", "o", "zzz "]:
             for typed in (text[:i] for i in range(len(text) + 1)):
@@ -98,7 +98,7 @@ def test_what_is_offered_occurs_so_often_or_is_set_apart(kind: str, tmp_path: Pa
 def test_a_catalog_answers_from_memory_until_there_is_a_new_version() -> None:
     with ngramdb.connect() as connection:
         connection.create_corpus("wiki").append([{"text": "a b", "year": 1}])
-        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        catalog = Catalog(lambda: connection, patience_s=10)
         before = catalog.next_tokens((), "a")
         assert catalog.next_tokens((), "a") is before
         assert catalog.fields(()) == ["year"]
@@ -109,7 +109,7 @@ def test_a_catalog_answers_from_memory_until_there_is_a_new_version() -> None:
 
 def test_a_catalog_has_nothing_to_say_of_what_is_not_there() -> None:
     with ngramdb.connect() as connection:
-        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        catalog = Catalog(lambda: connection, patience_s=10)
         assert list(catalog.corpora()) == []
         assert list(catalog.fields(())) == list(catalog.values((), "x")) == []
         assert list(catalog.next_tokens(("missing",), "a")) == []
@@ -127,7 +127,7 @@ def test_paths_are_those_of_the_file_system(tmp_path) -> None:  # type: ignore[n
     (tmp_path / "data.txt").touch()
     (tmp_path / ".hidden").touch()
     with ngramdb.connect() as connection:
-        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        catalog = Catalog(lambda: connection, patience_s=10)
         assert catalog.paths(f"{tmp_path}/") == [f"{tmp_path}/data.txt", f"{tmp_path}/data/"]
         assert catalog.paths(f"{tmp_path}/.h") == [f"{tmp_path}/.hidden"]
         assert catalog.paths(f"{tmp_path}/missing/") == []
@@ -136,7 +136,7 @@ def test_paths_are_those_of_the_file_system(tmp_path) -> None:  # type: ignore[n
 def test_an_answer_that_is_late_is_there_for_a_later_key() -> None:
     with ngramdb.connect() as connection:
         connection.create_corpus("wiki").append(["a b c"])
-        catalog = ConnectionCatalog(lambda: connection, patience_s=1e-9)
+        catalog = Catalog(lambda: connection, patience_s=1e-9)
         assert list(catalog.next_tokens((), "a")) == []
         until(lambda: catalog.next_tokens((), "a"))
         assert list(catalog.next_tokens((), "a")) == [("b", 1)]
