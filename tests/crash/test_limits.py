@@ -111,15 +111,24 @@ with ngramdb.connect(path) as db:
     sound(db, 50)
 """
 
-NO_MEMORY_FOR_ANSWERS = """
+LARGE = """
 import random
 
 with ngramdb.connect(path) as db:
-    db.settings["threads"] = 1
-    c = db.create_corpus("c", tokenizer="bytes")
     letters = random.Random(1)
     text = "".join(letters.choices("abcdefghij", k=1_500_000))
+    c = db.create_corpus("c", tokenizer="bytes")
     c.append([{"text": text, "k": 1}, {"text": text[:500_000], "k": 2}])
+"""
+
+NO_MEMORY_FOR_ANSWERS = """
+import random
+
+out = sys.argv[3]
+with ngramdb.connect(path, read_only=True) as db:
+    db.settings["threads"] = 1
+    c = db.corpus("c")
+    text = "".join(random.Random(1).choices("abcdefghij", k=1_500_000))
     db.use("c")
     many = [[i % 10] for i in range(1_000_000)]
 
@@ -129,10 +138,10 @@ with ngramdb.connect(path) as db:
             "NGRAMS": lambda: db.execute(f"NGRAMS {n}").fetchall(),
             "GROUP BY": lambda: db.execute(f"COUNT *{{{n}}} GROUP BY FORM").fetchall(),
             "KEYWORDS": lambda: db.execute(f"KEYWORDS WHERE k = 1 AGAINST REST NGRAMS {n}").fetchall(),
-            "COPY": lambda: db.execute(f"COPY (COUNT *{{{n}}} GROUP BY FORM) TO '{path}.csv'"),
+            "COPY": lambda: db.execute(f"COPY (COUNT *{{{n}}} GROUP BY FORM) TO '{out}.csv'"),
             "counts": lambda: c.counts(many).fetchall(),
             "match_lengths": lambda: c.match_lengths(text),
-            "export_arpa": lambda: c.export_arpa(path + ".arpa", order=n),
+            "export_arpa": lambda: c.export_arpa(out + ".arpa", order=n),
             "df": lambda: result.df(),
             "arrow": lambda: result.arrow(),
             "to_dicts": lambda: result.to_dicts(),
@@ -215,6 +224,14 @@ def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
     tell(NO_MEMORY, str(tmp_path / "db"))
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A database whose answers are large, to be read."""
+    path = str(tmp_path_factory.mktemp("large") / "db")
+    tell(LARGE, path)
+    return path
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the limit is set above what is in use")
 @pytest.mark.parametrize(
     "answer",
@@ -231,8 +248,8 @@ def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
         "to_dicts",
     ],
 )
-def test_an_answer_that_does_not_fit_into_memory_is_a_clear_error(answer, tmp_path):
-    tell(NO_MEMORY_FOR_ANSWERS, str(tmp_path / "db"), answer)
+def test_an_answer_that_does_not_fit_into_memory_is_a_clear_error(answer, large, tmp_path):
+    tell(NO_MEMORY_FOR_ANSWERS, large, answer, str(tmp_path / "out"))
 
 
 def tell_on_a_small_device(folder, size, *steps, arguments=()):
