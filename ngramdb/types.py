@@ -57,7 +57,7 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
     found = array_of(values)
     if found is None:
         if isinstance(values, _TEXTS) or not isinstance(values, Sequence):
-            raise InvalidArgument(f"an n-gram is text or a sequence of token ids, not {_kind(values)}")
+            raise InvalidArgument(f"an n-gram must be text or a sequence of token ids, not {_kind(values)}")
         return _of_items(values, least)
     array = integers(found, "token ids")
     # As unsigned numbers negative ones are the largest: one pass for arrays without any.
@@ -117,11 +117,11 @@ def plain(value: Any) -> Any:
 def token_id(value: Any, least: int = 0) -> int:
     """Return one token id as an int. Raises InvalidArgument unless it is from `least` to 2**32 - 1."""
     if isinstance(value, (bool, np.bool_)):  # integers to Python, and never meant as ids
-        raise InvalidArgument(f"a token id is an integer, not {_kind(value)}")
+        raise InvalidArgument(f"a token id must be an integer, not {_kind(value)}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidArgument(f"a token id is an integer, not {_kind(value)}") from None
+        raise InvalidArgument(f"a token id must be an integer, not {_kind(value)}") from None
     if not least <= number <= MAX_TOKEN_ID:
         raise InvalidArgument(outside(number))
     return number
@@ -151,16 +151,16 @@ def integers(values: Any, what: str) -> Integers:
     except ValueError:  # ragged nesting
         _nested(what)
     if array.ndim != 1:
-        raise InvalidArgument(f"{what} are a flat sequence, not {array.ndim}-dimensional")
+        raise InvalidArgument(f"{what} must be a flat sequence, not {array.ndim}-dimensional")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind not in "iu":
-        raise InvalidArgument(f"{what} are integers, not of type {array.dtype}")
+        raise InvalidArgument(f"{what} must be integers, not of type {array.dtype}")
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         too_large = int(array[int(np.argmax(array > np.iinfo(np.int64).max))])
         if what == "token ids":
             raise InvalidArgument(outside(too_large))
-        raise InvalidArgument(f"{what} are below 2**63, not {too_large}")
+        raise InvalidArgument(f"{what} must be below 2**63, not {too_large}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -182,7 +182,7 @@ def _of_items(values: Sequence[Any], least: int) -> Integers:
 
 
 def _nested(what: str) -> NoReturn:
-    raise InvalidArgument(f"{what} are a flat sequence, not a nested one") from None
+    raise InvalidArgument(f"{what} must be a flat sequence, not a nested one") from None
 
 
 def _kind(value: Any) -> str:

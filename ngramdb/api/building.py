@@ -79,7 +79,7 @@ def build(
     """
     part, of = parts.checked_shard(shard)
     if on_error not in ("fail", "skip"):
-        raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
+        raise InvalidArgument(f"on_error must be 'fail' or 'skip', not {on_error!r}")
     names = as_paths(paths, "build takes a path or a list of paths")
     checked = _checked(options)
     tokenizer = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer

@@ -68,11 +68,11 @@ def connect(
     Cost: independent of the size of the database.
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
+        raise InvalidArgument(f"a database's path must be a str or a path object, not {type(path).__name__}")
     if isinstance(path, str) and path.startswith(("http://", "https://")):
         return connect_remote(path, token=token)
     if token is not None:
-        raise InvalidArgument("a token is for a server's address")
+        raise InvalidArgument("a token applies to a server's address only")
     if path is None or path == ":memory:":
         if read_only:
             raise InvalidArgument("a database in memory is new and empty; it cannot be opened read-only")

@@ -496,7 +496,7 @@ class Connection(HasErrors):
         Cost: a few reads in each file, whatever their size.
         """
         if not isinstance(name, str) or not name:
-            raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+            raise InvalidArgument(f"a corpus's name must be a non-empty str, not {name!r}")
         tokenizer = options.get("tokenizer")
         is_object = tokenizer is not None and not isinstance(tokenizer, (str, os.PathLike))
         given = {
@@ -532,13 +532,13 @@ class Connection(HasErrors):
 
 def _check_is_name(name: str) -> None:
     if not isinstance(name, str):
-        raise InvalidArgument(f"a corpus's name is a str, not {name!r}")
+        raise InvalidArgument(f"a corpus's name must be a str, not {name!r}")
 
 
 def _check_name(name: str) -> None:
     """Raise InvalidArgument unless this can be the name of a corpus."""
     if not isinstance(name, str) or not name:
-        raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+        raise InvalidArgument(f"a corpus's name must be a non-empty str, not {name!r}")
     try:
         name.encode()
     except UnicodeEncodeError as error:

@@ -77,7 +77,7 @@ def as_path(given: Any) -> str:
     """Return the path of a file or folder as a str. Raises InvalidArgument for other types."""
     path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else given
     if not isinstance(path, str):
-        raise InvalidArgument(f"a path is a str or a pathlib.Path, not {type(given).__name__}")
+        raise InvalidArgument(f"a path must be a str or a pathlib.Path, not {type(given).__name__}")
     return path
 
 
@@ -162,7 +162,9 @@ def _as_document(item: Any, kind: str) -> Document:
         raise LoadError(
             f"a dict needs 'text' or 'ids'; this one has {', '.join(map(str, fields)) or 'nothing'}"
         )
-    raise LoadError(f"a document is text, a dict, or a pair of ids and metadata, not {type(item).__name__}")
+    raise LoadError(
+        f"a document must be text, a dict, or a pair of ids and metadata, not {type(item).__name__}"
+    )
 
 
 def _utf8(text: Any) -> bytes:
@@ -177,14 +179,14 @@ def _utf8(text: Any) -> bytes:
         raise LoadError(
             f"the text is not valid Unicode at position {getattr(error, 'start', 0)} ({reason})"
         ) from error
-    raise LoadError(f"the text is a string, not {type(text).__name__}")
+    raise LoadError(f"the text must be a string, not {type(text).__name__}")
 
 
 def _check(document: Document, kind: str, n_vocabulary: int, errors: ErrorLog) -> None:
     gaps: dict[str, Any] = {}
     for key, value in document.metadata.items():
         if not isinstance(key, str):
-            raise LoadError("the names of metadata fields are strings")
+            raise LoadError("the names of metadata fields must be strings")
         if type(value) in _PLAIN:
             continue
         known = without_nan(value)

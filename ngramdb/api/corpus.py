@@ -164,7 +164,7 @@ class Corpus(_Verbs):
         if where is not None:
             return self.where(where, params=params)
         if params is not None:
-            raise InvalidArgument("params are the values of a condition, but where is None")
+            raise InvalidArgument("params needs a condition (where), but where is None")
         return self
 
     @commits
@@ -191,7 +191,7 @@ class Corpus(_Verbs):
         Cost: as `compact`: 5 to 80 ns per token, and that of texts and metadata.
         """
         if not isinstance(name, str) or not name:
-            raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+            raise InvalidArgument(f"a corpus's name must be a non-empty str, not {name!r}")
         self._bound.run(self._bound.copying(name, if_not_exists))
         return Corpus(self._bound.database, name)
 
@@ -250,7 +250,7 @@ class Corpus(_Verbs):
         verb = "ADD" if sign > 0 else "SUBTRACT"
         name = self._bound.name_of(other._bound, verb.lower()) if isinstance(other, Corpus) else other
         if not isinstance(name, str):
-            raise InvalidArgument(f"the other corpus is a Corpus or its name, not {type(name).__name__}")
+            raise InvalidArgument(f"the other corpus must be a Corpus or its name, not {type(name).__name__}")
         statement = f"ALTER CORPUS {self.name} {verb} CORPUS {name}"
         with self._bound.work():
             return self._bound.session().run_alter(self.name, name, sign, None, statement)

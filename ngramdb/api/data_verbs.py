@@ -156,7 +156,7 @@ class DataVerbs:
         """
         self._bound.check_whole("load")
         if not isinstance(on_error, str) or on_error not in ("fail", "skip"):
-            raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
+            raise InvalidArgument(f"on_error must be 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = load_options.checked_options(given, load_options.LOAD_OPTIONS)
         database, skip = self._bound.database, on_error == "skip"
@@ -199,7 +199,7 @@ class DataVerbs:
         """
         self._bound.check_whole("delete")
         if not isinstance(reason, str):
-            raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
+            raise InvalidArgument(f"a reason must be a str, not {type(reason).__name__}")
         try:
             reason.encode()
         except UnicodeEncodeError as error:
@@ -316,7 +316,7 @@ class DataVerbs:
         options = {"text": text, "format": format, "separator": separator}
         given = load_options.checked_options(options, load_options.LOAD_OPTIONS)
         if source_field is not None and not isinstance(source_field, str):
-            raise InvalidArgument(f"source_field is the path of a field, not {source_field!r}")
+            raise InvalidArgument(f"source_field must be the path of a field, not {source_field!r}")
         with self._bound.work():
             return decontaminating.decontaminate(
                 self._bound.database,

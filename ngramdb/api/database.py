@@ -268,7 +268,7 @@ class Database:
         if name is None:
             name = default_corpus(self.current, self.snapshot.names())
         if not isinstance(name, str):
-            raise InvalidArgument(f"a corpus's name is a str, not {type(name).__name__}")
+            raise InvalidArgument(f"a corpus's name must be a str, not {type(name).__name__}")
         self.snapshot.view(name)
         return name
 

@@ -307,7 +307,7 @@ class RemoteCorpus(_Verbs):
             one, two = value._connection, self._connection
             is_here = (one._where, one._base, value._database) == (two._where, two._base, self._database)
             if not is_here or value._conditions:
-                raise NotSupportedError(f"{name} is a whole corpus of the same database")
+                raise NotSupportedError(f"{name} must be a whole corpus of the same database")
             return {"kind": "corpus", "name": value.name.removeprefix(f"{value._database}.")}
         if callable(value):
             raise NotSupportedError(f"{name}: {NO_PROGRESS}")

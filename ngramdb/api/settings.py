@@ -63,9 +63,9 @@ def checked_timeout(name: str, value: Any) -> float:
 
 def _seconds(name: str, value: Any) -> Value:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidArgument(f"{name} is a number of seconds, not {value!r}")
+        raise InvalidArgument(f"{name} must be a number of seconds, not {value!r}")
     if not 0 <= value <= MAX_SECONDS:
-        raise InvalidArgument(f"{name} is from 0 to {MAX_SECONDS:,} seconds, not {value:,}")
+        raise InvalidArgument(f"{name} must be from 0 to {MAX_SECONDS:,} seconds, not {value:,}")
     return float(value)
 
 
@@ -74,7 +74,7 @@ def _switch(name: str, value: Any) -> Value:
         return _SWITCHES[value.lower()]
     if isinstance(value, bool):
         return value
-    raise InvalidArgument(f"{name} is TRUE or FALSE, not {value!r}")
+    raise InvalidArgument(f"{name} must be TRUE or FALSE, not {value!r}")
 
 
 def _match(name: str, value: Any) -> Value:
@@ -96,7 +96,7 @@ def rules() -> tuple[str, ...]:
 
 def _rules(name: str, value: Any) -> Value:
     if not isinstance(value, str):
-        raise InvalidArgument(f"{name} is a list of rules with commas between, as a string, not {value!r}")
+        raise InvalidArgument(f"{name} must be a string of rules separated by commas, not {value!r}")
     known = planner.rule_names()
     given = [rule.strip() for rule in value.split(",") if rule.strip()]
     for rule in given:
@@ -127,7 +127,7 @@ def _bytes(name: str, value: Any) -> Value:
     if found is not None:
         return int(float(found[1]) * _UNITS[found[2].upper()])
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidArgument(f"{name} is a number of bytes, or a text such as '2GB', not {value!r}")
+        raise InvalidArgument(f"{name} must be a number of bytes or a string such as '2GB', not {value!r}")
     return value
 
 

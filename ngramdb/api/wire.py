@@ -207,7 +207,7 @@ def _sent_array(array: np.ndarray[Any, Any]) -> Any:
 
 def _received_array(dtype: str, text: str) -> np.ndarray[Any, Any]:
     if not _DTYPE.fullmatch(dtype):
-        raise InvalidArgument(f"arrays are of numbers, not of {dtype!r}")
+        raise InvalidArgument(f"arrays must hold numbers, not {dtype!r}")
     try:
         found: np.ndarray[Any, Any] = np.frombuffer(base64.b64decode(text, validate=True), np.dtype(dtype))
     except binascii.Error as error:

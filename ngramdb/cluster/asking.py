@@ -82,7 +82,7 @@ def connect(
     starting.require_ray()
     for name, value in (("actors", 1 if actors is None else actors), ("replicas", replicas)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidArgument(f"{name} is a number, at least 1, not {value!r}")
+            raise InvalidArgument(f"{name} must be a number of at least 1, not {value!r}")
     place = os.fspath(path)
     directory = directory_at(place if "://" in place else os.path.abspath(os.path.expanduser(place)))
     store = Store.open(directory, read_only=read_only, create=False)

@@ -127,7 +127,7 @@ def _n_parts(threads: int) -> int:
 
 def _checked_parts(n: int) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidArgument(f"parts is a number of tasks, at least 1, not {n!r}")
+        raise InvalidArgument(f"parts must be a number of tasks, at least 1, not {n!r}")
     return n
 
 

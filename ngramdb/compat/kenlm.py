@@ -271,7 +271,7 @@ def _as_bytes(text: str | bytes) -> bytes:
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
-        raise InvalidArgument(f"words and sentences are str or bytes, not {type(text).__name__}")
+        raise InvalidArgument(f"words and sentences must be str or bytes, not {type(text).__name__}")
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -315,5 +315,5 @@ def _order(order: int | str | None) -> int | None:
     if isinstance(order, str) and order.isascii() and order.isdigit():
         return int(order)
     if isinstance(order, str):
-        raise InvalidArgument(f"an order is a whole number from 1 on, or 'unlimited', not {order!r}")
+        raise InvalidArgument(f"an order must be a whole number of at least 1, or 'unlimited', not {order!r}")
     return order

@@ -202,7 +202,7 @@ def _ids_of_array(values: NDArray[Any], field_name: str) -> TokenIds:
 def _bad_id(field_name: str, position: int, found: str) -> LoadError:
     return LoadError(
         f"field {field_name!r}, item {position} (from 0): {found}; "
-        f"a token id is an integer from 0 to {MAX_TOKEN_ID}"
+        f"a token id must be an integer from 0 to {MAX_TOKEN_ID}"
     )
 
 

@@ -49,18 +49,18 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
             raise InvalidArgument(
-                f"unknown on_error {self.on_error!r}; it is {' or '.join(map(repr, ON_ERROR))}"
+                f"unknown on_error {self.on_error!r}; use {' or '.join(map(repr, ON_ERROR))}"
             )
         if self.limit is not None and self.limit < 0:
-            raise InvalidArgument(f"limit is {self.limit}; it is a number of documents, at least 0")
+            raise InvalidArgument(f"limit must be a number of documents, at least 0, not {self.limit}")
         if isinstance(self.metadata, str):
             raise InvalidArgument(f"metadata is the string {self.metadata!r}; give a tuple of field paths")
         if self.separator is not None and "\n" in self.separator:
             raise InvalidArgument(
-                f"separator {self.separator!r} has a line feed; it is one whole line without it"
+                f"separator must be a whole line without its line feed, not {self.separator!r}"
             )
         if self.limits.document_bytes < 1 or self.limits.expansion < 1:
-            raise InvalidArgument(f"limits of reading are at least 1; found {self.limits}")
+            raise InvalidArgument(f"limits of reading must be at least 1; found {self.limits}")
 
 
 # ---- Checks that a load's options fit the formats of its files; no file is opened.

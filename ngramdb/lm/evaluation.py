@@ -360,7 +360,7 @@ def measure_agreement(
     Cost: that of scoring. Source: Liu et al. 2024, section 4.
     """
     if not is_whole(skip) or skip < 0:
-        raise InvalidArgument(f"skip is a whole number of at least 0, not {skip!r}")
+        raise InvalidArgument(f"skip must be a whole number of at least 0, not {skip!r}")
     tables = np.zeros((4, 1), dtype=np.int64)
     n_documents = 0
     for batch in batches_of(documents):

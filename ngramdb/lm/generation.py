@@ -49,12 +49,12 @@ class Sampling:
     def __post_init__(self) -> None:
         if not (is_real(self.temperature) and self.temperature > 0):
             raise InvalidArgument(
-                f"a temperature is above 0, not {self.temperature!r}; METHOD greedy is the limit"
+                f"a temperature must be above 0, not {self.temperature!r}; METHOD greedy is the limit"
             )
         if self.top_k is not None and not (is_whole(self.top_k) and self.top_k >= 1):
-            raise InvalidArgument(f"top_k is a whole number from 1 on, not {self.top_k!r}")
+            raise InvalidArgument(f"top_k must be a whole number of at least 1, not {self.top_k!r}")
         if self.top_p is not None and not (is_real(self.top_p) and 0 < self.top_p <= 1):
-            raise InvalidArgument(f"top_p is above 0 and at most 1, not {self.top_p!r}")
+            raise InvalidArgument(f"top_p must be above 0 and at most 1, not {self.top_p!r}")
 
     @property
     def is_plain(self) -> bool:
@@ -75,9 +75,9 @@ class Search:
 
     def __post_init__(self) -> None:
         if not (is_whole(self.beams) and self.beams >= 1):
-            raise InvalidArgument(f"a search has a whole number of beams from 1 on, not {self.beams!r}")
+            raise InvalidArgument(f"beams must be a whole number of at least 1, not {self.beams!r}")
         if not (is_real(self.diversity) and self.diversity >= 0):
-            raise InvalidArgument(f"a diversity is 0 or more, not {self.diversity!r}")
+            raise InvalidArgument(f"a diversity must be at least 0, not {self.diversity!r}")
 
 
 Method = Greedy | Sampling | Search

@@ -252,7 +252,7 @@ def _probabilities(values: ArrayLike, n: int) -> Floats:
     except ValueError as error:  # lists of different lengths
         raise InvalidArgument(f"the neural model's probabilities are not an array: {error}") from error
     if given.size and given.dtype.kind not in "fiu":
-        raise InvalidArgument(f"the neural model's probabilities are real numbers, not {given.dtype}")
+        raise InvalidArgument(f"the neural model's probabilities must be real numbers, not {given.dtype}")
     array = given.astype(np.float64)
     if array.shape != (n,):
         raise InvalidArgument(f"{n} tokens were scored, but there are probabilities of shape {array.shape}")
@@ -291,7 +291,7 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
     tokens = as_ids(ids)
     size = _window_of(causal) if window is None else window
     if size < 2:
-        raise InvalidArgument(f"a window has at least 2 tokens, not {size}")
+        raise InvalidArgument(f"a window must have at least 2 tokens, not {size}")
     try:
         torch = import_module("torch")
     except ImportError as error:

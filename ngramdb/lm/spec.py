@@ -55,17 +55,19 @@ class ModelSpec:
             *others, last = MODELS
             raise InvalidArgument(f"no model {self.kind!r}; there are {', '.join(others)} and {last}")
         if self.order is not None and not (is_whole(self.order) and 1 <= self.order <= MAX_ORDER):
-            raise InvalidArgument(f"the order of a model is a whole number from 1 on, not {self.order!r}")
+            raise InvalidArgument(
+                f"the order of a model must be a whole number of at least 1, not {self.order!r}"
+            )
         if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):
             raise InvalidArgument(
-                f"the least count of a model is a whole number from 1 on, not {self.min_count!r}"
+                f"the least count of a model must be a whole number of at least 1, not {self.min_count!r}"
             )
         for name in ("order", "min_count"):
             if isinstance(value := getattr(self, name), Integral):  # convert numpy's types, too
                 object.__setattr__(self, name, int(value))
         if not (is_real(self.weight) and 0.0 < self.weight <= 1.0):
             raise InvalidArgument(
-                f"the weight of stupid backoff is above 0 and at most 1, not {self.weight!r}"
+                f"the weight of stupid backoff must be above 0 and at most 1, not {self.weight!r}"
             )
 
     def __eq__(self, other: object) -> bool:

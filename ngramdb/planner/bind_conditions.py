@@ -134,7 +134,9 @@ def _contains(scope: Scope, node: ast.Contains, corpus: Corpus) -> plan.DocExpr:
 def _count_is(scope: Scope, node: ast.CountIs, corpus: Corpus) -> plan.DocExpr:
     value = scope.scalar(node.value)
     if isinstance(value, bool) or not isinstance(value, int):
-        scope.fail(PlanError, f"COUNT(…) is compared with a whole number, not with {value!r}", node.value)
+        scope.fail(
+            PlanError, f"COUNT(…) must be compared with a whole number, not with {value!r}", node.value
+        )
     return plan.CountTest(pattern(scope, node.pattern, corpus), node.operator, value)
 
 

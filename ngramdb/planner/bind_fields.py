@@ -133,7 +133,9 @@ def document_keys(
     for item in nodes:
         key = bound_key(scope, item.field, corpus, others)
         if key.unnested:
-            scope.fail(PlanError, "documents are ordered by a value that each has once, not by UNNEST", item)
+            scope.fail(
+                PlanError, "documents must be ordered by a value that each has once, not by UNNEST", item
+            )
         keys.append(plan.changed(key, descending=item.descending))
         if key == plan.FieldKey(DOC_ID, own=True):
             break  # no two documents have the same, so later keys have no effect

@@ -92,7 +92,7 @@ class Parameters:
         names, n_wanted = wanted.names, wanted.n_wanted
         is_plain = values is None or type(values) is list or type(values) is tuple
         if not is_plain and (isinstance(values, (str, bytes)) or not isinstance(values, Sequence)):
-            raise PlanError(f"parameters are a list, a tuple or a dict, not {type(values).__name__}")
+            raise PlanError(f"parameters must be a list, a tuple or a dict, not {type(values).__name__}")
         if names:
             given = "none were given" if not values else "give a dict"
             raise self._error(f":{names[0].name} takes its value by name: {given}", names[0])
@@ -182,29 +182,29 @@ class OptionType(NamedTuple):
             return self._check_int(name, value)
         if self.kind is bool:
             if not isinstance(value, bool):
-                raise InvalidArgument(f"{name} is TRUE or FALSE, not {value!r}")
+                raise InvalidArgument(f"{name} must be TRUE or FALSE, not {value!r}")
             return value
         if self.kind is tuple:
             items = (value,) if isinstance(value, str) else value
             if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-                raise InvalidArgument(f"{name} is a list of names, not {value!r}")
+                raise InvalidArgument(f"{name} must be a list of names, not {value!r}")
             return tuple(items)
         if not isinstance(value, str):
-            raise InvalidArgument(f"{name} is a string, not {value!r}")
+            raise InvalidArgument(f"{name} must be a string, not {value!r}")
         if self.choices and value.lower() not in self.choices:
-            raise InvalidArgument(f"{name} is one of {', '.join(self.choices)}, not {value!r}")
+            raise InvalidArgument(f"{name} must be one of {', '.join(self.choices)}, not {value!r}")
         if self.escaped:
             return ESCAPES.get(value, value)
         return value.lower() if self.choices else value
 
     def _check_int(self, name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidArgument(f"{name} is a whole number, not {value!r}")
+            raise InvalidArgument(f"{name} must be a whole number, not {value!r}")
         if value < self.least or (self.most is not None and value > self.most):
             limit = (
                 f"at least {self.least:,}" if self.most is None else f"from {self.least:,} to {self.most:,}"
             )
-            raise InvalidArgument(f"{name} is {limit}, not {value:,}")
+            raise InvalidArgument(f"{name} must be {limit}, not {value:,}")
         return value
 
 

@@ -183,9 +183,9 @@ class Scope:
             return None
         value = self.scalar(node)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            self.refuse(f"{what} is a whole number of at least {least}, not {value!r}", node)
+            self.refuse(f"{what} must be a whole number of at least {least}, not {value!r}", node)
         if value > most:
-            self.refuse(f"{what} is at most {most:,}, not {value:,}", node)
+            self.refuse(f"{what} must be at most {most:,}, not {value:,}", node)
         return value
 
     def measure(self, node: ast.Measure | None, known: Sequence[str]) -> str:
@@ -219,11 +219,11 @@ class Scope:
             return None
         value = self.scalar(node)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self.refuse(f"{what} is a number, not {value!r}", node)
+            self.refuse(f"{what} must be a number, not {value!r}", node)
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
             self.refuse(f"{what} is too large", node)
         if not allowed.has(value):
-            self.refuse(f"{what} is {allowed.said}, not {value!r}", node)
+            self.refuse(f"{what} must be {allowed.said}, not {value!r}", node)
         return float(value)
 
     def check_unicode(self, text: str, node: ast.Scalar | ast.Name) -> None:
@@ -241,7 +241,7 @@ class Scope:
         if hasattr(value, "__fspath__"):
             value = value.__fspath__()
         if not isinstance(value, str):
-            self.fail(PlanError, f"{what} is a string in single quotes, not {value!r}", node)
+            self.fail(PlanError, f"{what} must be a string in single quotes, not {value!r}", node)
         return value
 
     def path(self, node: ast.Scalar | ast.Name, what: str) -> str:

@@ -186,7 +186,7 @@ def _around(window: Any, within_sentence: bool) -> ast.Around:
     sides = window if isinstance(window, tuple) else (window, window)
     if len(sides) != 2:
         raise InvalidArgument(
-            f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
+            f"window must be a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
         )
     left, right = (to_ast.required(0, "window", side) for side in sides)
     return ast.Around(left, right, ast.InSentence() if within_sentence else None)
@@ -218,7 +218,7 @@ def _window(scope: Scope, node: ast.Around | None, corpus: Corpus) -> tuple[int,
         return WHOLE_DOCUMENT, WHOLE_DOCUMENT, True
     left, right = (scope.number(side, "WINDOW", 0) or 0 for side in (node.left, node.right))
     if not left and not right:
-        scope.fail(PlanError, "a window has at least one token on one side", node)
+        scope.fail(PlanError, "a window must have at least one token on one side", node)
     return min(left, WHOLE_DOCUMENT), min(right, WHOLE_DOCUMENT), node.sentence is not None
 
 

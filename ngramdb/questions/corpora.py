@@ -51,7 +51,7 @@ def _bind_copy(scope: Scope, node: ast.CreateCorpus, documents: ast.Docs) -> Pla
     """Bind CREATE CORPUS … AS (DOCS …)."""
     for given, name in ((node.tokenizer, "TOKENIZER"), (node.options, "WITH")):
         if given:
-            what = f"{name} and AS don't go together: a copy has the tokenizer and the options of its corpus"
+            what = f"{name} and AS cannot be combined: a copy has the tokenizer and the options of its corpus"
             scope.fail(PlanError, what, node)
     if documents.returning:
         what = "RETURNING chooses columns, and documents are copied whole; leave it out"

@@ -80,7 +80,9 @@ def _groups(field: str, period: str | None) -> tuple[str, ...]:
     if period in _PARTS:
         return tuple(f"{part}({field})" for part in _PARTS[period])
     if not (period.isascii() and period.isdigit() and len(period) < 10 and int(period)):
-        raise InvalidArgument(f"period is a number of years, or {', '.join(_PARTS)}, not {period[:20]!r}")
+        raise InvalidArgument(
+            f"period must be a number of years, or {', '.join(_PARTS)}, not {period[:20]!r}"
+        )
     return (f"{field} / {int(period)} * {int(period)}",)
 
 

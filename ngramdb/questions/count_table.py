@@ -144,14 +144,14 @@ def bind(scope: Scope, node: ast.Count, corpus: Corpus) -> Plan:
     if node.where is not None:
         what = InDocs(what, condition(scope, node.where, corpus))
     if node.sample is not None:
-        scope.fail(PlanError, "SAMPLE and GROUP BY don't go together", node.sample)
+        scope.fail(PlanError, "SAMPLE and GROUP BY cannot be combined", node.sample)
     return grouped(scope, node, corpus, what, fields)
 
 
 def _bind_table(scope: Scope, node: ast.Count, corpus: Corpus, keys: Keys) -> Plan:
     if node.sample is not None:
         other = "several n-grams" if node.others else "PER MILLION" if node.per_million else "GROUP BY"
-        scope.fail(PlanError, f"SAMPLE and {other} don't go together", node.sample)
+        scope.fail(PlanError, f"SAMPLE and {other} cannot be combined", node.sample)
     if not keys and not node.others:
         refuse_order(scope, node)
     every = (node.what, *node.others)

@@ -110,7 +110,7 @@ class Verbs(Asking):
             The condition is invalid, or no document has the field.
         """
         if by is not None and not isinstance(by, str):
-            raise InvalidArgument(f"by is the name of a field, not {by!r}")
+            raise InvalidArgument(f"by must be the name of a field, not {by!r}")
         tree = ast.Dispersion(
             to_ast.occurring(pattern, match_text, ignore_case), by=None if by is None else _group_key(by)
         )
@@ -121,7 +121,7 @@ def _group_key(by: str) -> ast.GroupKey:
     """Return the key that a text names. Raises InvalidArgument if it names several."""
     keys = to_ast.group_keys("by", by)
     if len(keys) != 1:
-        raise InvalidArgument(f"by is one field, not {by!r}")
+        raise InvalidArgument(f"by must be one field, not {by!r}")
     return keys[0]
 
 

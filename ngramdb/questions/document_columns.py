@@ -211,7 +211,7 @@ class ReturnedColumns:
 def document(view: Any, doc_id: int) -> StoredDocument:
     """Return the document with this id. Raises InvalidArgument if the corpus lacks it."""
     if isinstance(doc_id, bool) or not isinstance(doc_id, (int, np.integer)):
-        raise InvalidArgument(f"a document's id is a whole number, not {doc_id!r}")
+        raise InvalidArgument(f"a document's id must be a whole number, not {doc_id!r}")
     for i, segment in enumerate(view.segments):
         number = segment.local_of(int(doc_id))
         if number is None or np.isin(number, view.removed(i)):

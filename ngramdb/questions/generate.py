@@ -230,7 +230,7 @@ DEFINITION = Definition(
 def _method(method: Any, beams: int | None) -> ast.Method | None:
     """Return the method of a verb's arguments. Raises InvalidArgument."""
     if method is not None and (not isinstance(method, str) or method not in METHODS):
-        raise InvalidArgument(f"method is 'greedy', 'sample' or 'beam', not {method!r}")
+        raise InvalidArgument(f"method must be 'greedy', 'sample' or 'beam', not {method!r}")
     if beams is not None and method is None:
         method = "beam"
     if beams is not None and method != "beam":

@@ -147,13 +147,13 @@ class Verbs(Asking):
             self._bound.check_whole(verb)
             other = self._bound.name_of(theirs, verb)
         if not isinstance(by, str) or by not in KEYNESS_MEASURES:
-            raise InvalidArgument(f"by is one of {', '.join(KEYNESS_MEASURES)}, not {by!r}")
+            raise InvalidArgument(f"by must be one of {', '.join(KEYNESS_MEASURES)}, not {by!r}")
         if where is None and against is None:
             raise InvalidArgument("keywords needs a condition (where) or another corpus (against)")
         for name, given, least in (("n", n, 1), ("min_count", min_count, 1), ("top", top, 0)):
             to_ast.at_least(least, name, given)
         if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float)) or not 0 < smoothing < 1e12:
-            raise InvalidArgument(f"smoothing is a number above 0, not {smoothing!r}")
+            raise InvalidArgument(f"smoothing must be a number above 0, not {smoothing!r}")
         name = f"`{self.name.replace('`', '``')}`"
         first = name if where is None else f"{name} WHERE {where}\n"
         if other is not None:

@@ -74,7 +74,7 @@ class Lengths(Spelling):
 
     def argument(self, name: str, given: Given) -> dict[str, Any]:
         if not _LENGTHS.fullmatch(given[name]):
-            raise InvalidArgument("n is a number of tokens, such as 2, or a range of numbers, such as 2..4")
+            raise InvalidArgument("n must be a number of tokens, such as 2, or a range, such as 2..4")
         return {name: given[name]}
 
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ def _lengths_of(n: Any) -> ast.Lengths | ast.Value:
         return to_ast.required(1, "n", n)
     low, high = (to_ast.whole(1, "n", bound) for bound in n)
     if low > high:
-        raise InvalidArgument(f"n is a number of tokens, or a pair (least, most), not {n!r}")
+        raise InvalidArgument(f"n must be a number of tokens, or a pair (least, most), not {n!r}")
     return ast.Lengths(low, high)
 
 
@@ -195,7 +195,7 @@ def bind(scope: Scope, node: ast.Ngrams) -> Plan:
 def _bound_lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
     if isinstance(node, ast.Lengths):
         if node.low < 1:
-            scope.refuse("the length of NGRAMS is a whole number of at least 1, not 0", node)
+            scope.refuse("the length of NGRAMS must be a whole number of at least 1, not 0", node)
         return node.low, node.high
     n = scope.number(node, "the length of NGRAMS", 1)
     assert n is not None

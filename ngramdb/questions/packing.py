@@ -87,7 +87,7 @@ def listed(ngrams: Any) -> list[Any] | tuple[Any, Any]:
     if pair is not None:
         return pair
     if isinstance(ngrams, (str, bytes)) or not is_iterable(ngrams) or iterates_over_names(ngrams):
-        raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
+        raise InvalidArgument(f"n-grams must be given as a list of n-grams, not {type(ngrams).__name__}")
     every = list(items_of(ngrams))
     if could_be_packed(ngrams):
         raise InvalidArgument(

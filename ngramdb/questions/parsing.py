@@ -49,14 +49,14 @@ class ParsedCondition(NamedTuple):
 def parsed(text: str) -> ParsedStatements:
     """Parse the statements of a text. Raises ParseError; InvalidArgument if it is not a str."""
     if not isinstance(text, str):
-        raise InvalidArgument(f"a statement is a str, not {type(text).__name__}")
+        raise InvalidArgument(f"a statement must be a str, not {type(text).__name__}")
     return _statements(text) if len(text) <= REMEMBERED_CHARACTERS else _statements.__wrapped__(text)
 
 
 def parsed_condition(text: str) -> ParsedCondition:
     """Parse a condition, the text after WHERE. Raises ParseError; InvalidArgument if it is not a str."""
     if not isinstance(text, str):
-        raise InvalidArgument(f"a condition is a str, not {type(text).__name__}")
+        raise InvalidArgument(f"a condition must be a str, not {type(text).__name__}")
     return _condition(text) if len(text) <= REMEMBERED_CHARACTERS else _condition.__wrapped__(text)
 
 
@@ -134,7 +134,7 @@ def pattern(text: str, params: ParameterValues = None) -> Pattern:
         A value is missing, or one is left over.
     """
     if not isinstance(text, str):
-        raise InvalidArgument(f"a pattern is text, not {text!r}")
+        raise InvalidArgument(f"a pattern must be text, not {text!r}")
     tree = _parsed(text)
     values = Parameters((tree,), params, text)
     given = None if params is None else (text, params)

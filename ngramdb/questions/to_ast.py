@@ -52,7 +52,7 @@ def names(argument: str, given: str | Sequence[str] | None) -> Sequence[str]:
     """Return the names of fields: none, one or several. Raises InvalidArgument."""
     found = () if given is None else (given,) if isinstance(given, str) else given
     if not isinstance(found, Sequence) or not all(isinstance(name, str) for name in found):
-        raise InvalidArgument(f"{argument} is the name of a field, or several, not {given!r}")
+        raise InvalidArgument(f"{argument} must be the name of a field, or several, not {given!r}")
     return found
 
 
@@ -85,7 +85,7 @@ def at_least(least: int, name: str, value: Any) -> int | None:
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+        raise InvalidArgument(f"{name} must be a whole number of at least {least}, not {value!r}")
     return value
 
 
@@ -102,14 +102,14 @@ def version_number(value: Any, number_of: Callable[[str], int] | None = None) ->
         number = None
     if number is None or isinstance(value, bool):
         kinds = "a whole number" if number_of is None else "a whole number, or the name of a version"
-        raise InvalidArgument(f"version is {kinds}, not {value!r}")
+        raise InvalidArgument(f"version must be {kinds}, not {value!r}")
     return number
 
 
 def version_name(value: Any) -> str:
     """Return the name of a version. Raises InvalidArgument if it is not a str."""
     if not isinstance(value, str):
-        raise InvalidArgument(f"the name of a version is a str, not {value!r}")
+        raise InvalidArgument(f"the name of a version must be a str, not {value!r}")
     return value
 
 
@@ -161,7 +161,7 @@ def _pattern(value: Any, match_text: bool | None, ignore_case: bool | None) -> a
 def measure(name: str) -> ast.Measure:
     """Return a measure by its name, in any case. Raises InvalidArgument if it is not a str."""
     if not isinstance(name, str):
-        raise InvalidArgument(f"by is the name of a measure, not {name!r}")
+        raise InvalidArgument(f"by must be the name of a measure, not {name!r}")
     return ast.Measure(name.lower())
 
 
@@ -178,7 +178,7 @@ def model(spec: ModelSpec) -> ast.ModelClause:
 def real(name: str, value: float | None) -> ast.Value | None:
     """Return a number; None for None. Raises InvalidArgument."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise InvalidArgument(f"{name} is a number, not {value!r}")
+        raise InvalidArgument(f"{name} must be a number, not {value!r}")
     return None if value is None else ast.Value(value)
 
 
@@ -192,7 +192,7 @@ def whole(least: int, name: str, value: Any) -> int:
     """Return a whole number of at least `least`; raises InvalidArgument for anything else, even None."""
     number = at_least(least, name, value)
     if number is None:
-        raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
+        raise InvalidArgument(f"{name} must be a whole number of at least {least}, not None")
     return number
 
 
@@ -216,7 +216,7 @@ def as_model(model: Any) -> ModelSpec:
     if isinstance(model, ModelSpec):
         return model
     raise InvalidArgument(
-        f"a model is text such as 'infgram', or an object such as ngramdb.lm.KneserNey(), "
+        f"a model must be text such as 'infgram', or an object such as ngramdb.lm.KneserNey(), "
         f"not {type(model).__name__}"
     )
 

@@ -348,7 +348,9 @@ def _with_plain_keys(path: str | None, record: Mapping[Any, Any]) -> Mapping[str
     plain: dict[str, Any] = {}
     for key, value in record.items():
         if not isinstance(key, str):
-            raise InvalidArgument(f"metadata key {key!r}{where} is a {type(key).__name__}; keys are strings")
+            raise InvalidArgument(
+                f"metadata key {key!r}{where} is a {type(key).__name__}; keys must be strings"
+            )
         text = str.__str__(key)
         if text in plain:
             raise InvalidArgument(f"metadata key {text!r} occurs twice{where}")
@@ -383,7 +385,7 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if isinstance(value, float):
         return _plain(path, float.__float__(value), depth + 1)
     raise InvalidArgument(
-        f"metadata field {path!r} holds {_called(value)}; values are strings, numbers, booleans, None, "
+        f"metadata field {path!r} holds {_called(value)}; values must be strings, numbers, booleans, None, "
         "and lists and dicts of these"
     )
 

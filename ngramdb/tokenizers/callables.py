@@ -99,15 +99,15 @@ class CallableTokenizer:
                 f"invalid tokenizer name {self.name!r}: use letters, digits, '_', '-' and '.'"
             )
         if not isinstance(self.version, str) or not self.version.isprintable():
-            raise InvalidArgument(f"a tokenizer's version is a text, not {self.version!r}")
+            raise InvalidArgument(f"a tokenizer's version must be a str, not {self.version!r}")
         if type(self.n_vocabulary) is not int or not 0 < self.n_vocabulary <= N_IDS:
-            raise InvalidArgument(f"n_vocabulary is from 1 to 2**32, not {self.n_vocabulary!r}")
+            raise InvalidArgument(f"n_vocabulary must be from 1 to 2**32, not {self.n_vocabulary!r}")
         for name in ("encode", "decode", "spans"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "encode"):
-                raise InvalidArgument(f"{name} is a function, not {type(given).__name__}")
+                raise InvalidArgument(f"{name} must be a function, not {type(given).__name__}")
         if self.words not in (None, True, False):
-            raise InvalidArgument(f"words is True, False or None, not {self.words!r}")
+            raise InvalidArgument(f"words must be True, False or None, not {self.words!r}")
         if self.words and self.decode is None:
             raise InvalidArgument("words=True needs decode, which gives the words")
 

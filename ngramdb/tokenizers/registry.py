@@ -140,7 +140,7 @@ def _definition_of(tokenizer: Any) -> bytes:
     to_json = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "to_str", None)
     if to_json is None:
         raise InvalidArgument(
-            "a tokenizer is a name, a path, or an object: a tokenizers.Tokenizer, a fast tokenizer of "
+            "a tokenizer must be a name, a path, or an object: a tokenizers.Tokenizer, a fast tokenizer of "
             "transformers, a tiktoken.Encoding, a SentencePieceProcessor, mistral_common's tokenizer or an "
             f"ngramdb.CallableTokenizer, not {kind}"
         )

@@ -46,10 +46,10 @@ cdef class Ids:
 
 cdef int64_t as_id(object item) except? -2:
     if PyBool_Check(item):  # an int to Python, and never meant as one
-        raise TypeError("a token id is an integer, not a truth value")
+        raise TypeError("a token id must be an integer, not a truth value")
     if not PyLong_Check(item):
         if isinstance(item, np.bool_):  # the same to numpy before 2.3
-            raise TypeError("a token id is an integer, not a truth value")
+            raise TypeError("a token id must be an integer, not a truth value")
         item = operator.index(item)
     cdef int64_t value = PyLong_AsLongLong(item)
     if not is_id(value, UNKNOWN_ID):

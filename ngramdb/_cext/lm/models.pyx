@@ -592,7 +592,7 @@ cdef int64_t token_of_text(object item) except? -4:
 
 
 cdef int refuse_token(object item) except -1:
-    raise InvalidArgument(f"a token id is a whole number from {BEGIN} to {2**32 - 1}, not {shown(item)}")
+    raise InvalidArgument(f"a token id must be a whole number from {BEGIN} to {2**32 - 1}, not {shown(item)}")
 
 
 cdef object shown(object item):
@@ -630,7 +630,7 @@ cdef class TextState:
         if token is None:
             return self._read(self, token_of_text(origin))
         if not isinstance(origin, TextState):
-            raise InvalidArgument(f"the origin of a text is a state of its model, not {shown(origin)}")
+            raise InvalidArgument(f"the origin of a text must be a state of its model, not {shown(origin)}")
         return self._read(origin, token_of_text(token))
 
     cdef _read(self, TextState origin, int64_t token):

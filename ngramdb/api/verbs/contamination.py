@@ -69,10 +69,10 @@ class Criterion:
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise InvalidArgument(f"n is a whole number of at least 1, not {self.n!r}")
+            raise InvalidArgument(f"n must be a whole number of at least 1, not {self.n!r}")
         is_number = isinstance(self.threshold, (int, float)) and not isinstance(self.threshold, bool)
         if not is_number or not 0 <= self.threshold <= 1:
-            raise InvalidArgument(f"a threshold is a share from 0 to 1, not {self.threshold!r}")
+            raise InvalidArgument(f"a threshold must be a share from 0 to 1, not {self.threshold!r}")
 
     def holds(self, shares: Shares) -> NDArray[np.bool_]:
         """Return which of these shares are too large."""

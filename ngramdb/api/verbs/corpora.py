@@ -196,8 +196,8 @@ def analyze(database: Database, name: str, order: int | None = None) -> Analysis
     """
     if order is not None and not (is_whole(order) and MIN_ANALYZED_ORDER <= order <= MAX_ANALYZED_ORDER):
         raise InvalidArgument(
-            f"the order of analyze is a whole number from {MIN_ANALYZED_ORDER} to {MAX_ANALYZED_ORDER:,}, "
-            f"not {order!r}"
+            f"the order of analyze must be a whole number from {MIN_ANALYZED_ORDER} to "
+            f"{MAX_ANALYZED_ORDER:,}, not {order!r}"
         )
     database.refresh()
     with database.change(name, f"analyze {name}") as change:

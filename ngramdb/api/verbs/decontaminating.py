@@ -124,7 +124,7 @@ def decontaminate(
     report: Path | None,
 ) -> DecontaminationReport:
     """Remove the contaminated documents of a corpus: `Corpus.decontaminate`."""
-    paths = as_paths(against, "an evaluation set is a file, or several")
+    paths = as_paths(against, "an evaluation set must be a file, or several")
     if not paths:
         raise InvalidArgument("no evaluation set is given")
     view = database.snapshot.view(name)

@@ -109,7 +109,7 @@ def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: i
 
 def _probability(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 <= value <= 1:
-        raise InvalidArgument(f"{name} is a number from 0 to 1, not {value!r}")
+        raise InvalidArgument(f"{name} must be a number from 0 to 1, not {value!r}")
     return float(value)
 
 
@@ -162,7 +162,7 @@ def token_ids_of(
     InvalidArgument
         One document instead of several, or an invalid document; the message has its position.
     """
-    items = each_of(docs, "documents are an iterable of texts or token ids", tokenizer.kind)
+    items = each_of(docs, "documents must be an iterable of texts or token ids", tokenizer.kind)
     for number, item in enumerate(items, start=1):
         try:
             content = _content_of(item)

@@ -90,7 +90,7 @@ def _serve(options: argparse.Namespace) -> int:
     from ngramdb.serve import app, database_pool, problem_details, server
 
     if not 0 <= options.port < 65536:
-        raise UsageError(f"a port is a number below 65536, not {options.port}")
+        raise UsageError(f"a port must be a number below 65536, not {options.port}")
     given = options.settings
     if options.get is not None:  # nobody else waits, and this process is cold
         given = [["time_limit", str(PATIENT_S)], *given]

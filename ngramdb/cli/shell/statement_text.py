@@ -17,7 +17,7 @@ ParameterValues = list[Value] | dict[str, Value] | None
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 # The message of a statement that was given something else than a text.
-_WANTS_TEXT = re.compile("is text or |is a string|takes a string")
+_WANTS_TEXT = re.compile("must be (text or|a string)|takes a string")
 AS_TEXT = (
     "a text that looks like a number, a list, true, false or null goes into double quotes: --param '\"10\"'"
 )

@@ -123,7 +123,7 @@ class InfiniGramEngine(Retrieval):
         self.token_bytes = DTYPE_BYTES[token_dtype]
         if not opening.is_id(eos_token_id, self.token_id_max):
             raise InvalidArgument(
-                f"eos_token_id is a token id up to {self.token_id_max}, not {eos_token_id!r}"
+                f"eos_token_id must be a token id up to {self.token_id_max}, not {eos_token_id!r}"
             )
         self._word_starts = None if bow_ids_path is None else _ids_of_file(bow_ids_path)
         self._has_shares = has_shares
@@ -142,7 +142,7 @@ class InfiniGramEngine(Retrieval):
         for name in ("max_support", "max_clause_freq", "max_diff_tokens", "maxnum", "max_disp_len"):
             value = getattr(self, name)
             if type(value) is not int or value <= 0:
-                raise InvalidArgument(f"{name} is a whole number from 1 on, not {value!r}")
+                raise InvalidArgument(f"{name} must be a whole number of at least 1, not {value!r}")
 
     def close(self) -> None:
         """Close the database; later queries are refused. The peer has no such method."""

@@ -24,7 +24,7 @@ def paths_of(index_dir: str | Iterable[str]) -> list[str]:
     """One path or several as a list. Raises InvalidArgument."""
     paths = [index_dir] if isinstance(index_dir, str) else list(index_dir)
     if not paths or not all(isinstance(path, str) for path in paths):
-        raise InvalidArgument(f"index_dir is a path or a list of paths, not {index_dir!r}")
+        raise InvalidArgument(f"index_dir must be a path or a list of paths, not {index_dir!r}")
     return paths
 
 
@@ -44,7 +44,7 @@ def opened(
         Unknown type, ids that do not fit it, several databases, or folders of other things.
     """
     if token_dtype is not None and token_dtype not in LARGEST_IDS:
-        raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {token_dtype!r}")
+        raise InvalidArgument(f"token_dtype must be u8, u16 or u32, not {token_dtype!r}")
     asked = [(1, *parts_of(path, ("corpus",))) for path in added]
     asked += [(-1, *parts_of(path, ("corpus",))) for path in subtracted]
     try:

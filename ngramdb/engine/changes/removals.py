@@ -184,7 +184,7 @@ def check_version_name(name: str) -> None:
     """Raise InvalidArgument unless this is a valid name for a version."""
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidArgument(
-            f"the name of a version has 1 to {MAX_NAME_LENGTH} printable characters, not {name!r:.120}"
+            f"the name of a version must have 1 to {MAX_NAME_LENGTH} printable characters, not {name!r:.120}"
         )
     if name.isdecimal():
         raise InvalidArgument(f"{name!r} would be read as a version number; choose another name")

@@ -56,11 +56,11 @@ class Layout:
         if not isinstance(self.version, (int, np.integer)) or self.version not in VERSIONS:
             raise InvalidArgument(f"infini-gram's files are written in version 4 or 5, not {self.version!r}")
         if type(self.shards) is not int or self.shards < 1:
-            raise InvalidArgument(f"shards are a whole number from 1 on, not {self.shards!r}")
+            raise InvalidArgument(f"shards must be a whole number of at least 1, not {self.shards!r}")
         if self.token_dtype is not None and (
             type(self.token_dtype) is not str or self.token_dtype not in DTYPES
         ):
-            raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {self.token_dtype!r}")
+            raise InvalidArgument(f"token_dtype must be u8, u16 or u32, not {self.token_dtype!r}")
 
 
 def metadata_line(view: Corpus, s: int, i: int) -> str:

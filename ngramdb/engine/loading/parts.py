@@ -129,16 +129,16 @@ def checked_shard(shard: Any) -> tuple[int, int]:
     try:
         part, of = (int(number) for number in given)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"a shard is i/n, such as 0/16, not {shard!r}") from None
+        raise InvalidArgument(f"a shard must be i/n, such as 0/16, not {shard!r}") from None
     if not 0 <= part < checked_number(of):
-        raise InvalidArgument(f"the shards of {of:,} are 0 to {of - 1:,}, not {part:,}")
+        raise InvalidArgument(f"a shard of {of:,} must be from 0 to {of - 1:,}, not {part:,}")
     return part, of
 
 
 def checked_number(n: Any) -> int:
     """Check a number of parts. Raises InvalidArgument."""
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_PARTS:
-        raise InvalidArgument(f"the number of parts is from 1 to {MOST_PARTS:,}, not {n!r}")
+        raise InvalidArgument(f"the number of parts must be from 1 to {MOST_PARTS:,}, not {n!r}")
     return n
 
 

@@ -149,7 +149,7 @@ class DocumentKeys:
         """Return the keys for the arguments of a load, None without a field. Raises InvalidArgument."""
         known = on_conflict is None or (isinstance(on_conflict, str) and on_conflict in ON_CONFLICT)
         if not known:
-            raise InvalidArgument(f"on_conflict is one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
+            raise InvalidArgument(f"on_conflict must be one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
         if field is None:
             if on_conflict not in (None, "error"):
                 raise InvalidArgument(
@@ -157,7 +157,7 @@ class DocumentKeys:
                 )
             return None
         if not isinstance(field, str) or not field:
-            raise InvalidArgument(f"key is the path of a metadata field, not {field!r}")
+            raise InvalidArgument(f"key must be the path of a metadata field, not {field!r}")
         return cls(field, on_conflict or "error")
 
     def through(
@@ -237,7 +237,7 @@ class DocumentKeys:
             raise document.error(f"no value in the field {self.field}, which is the key of documents")
         if not _is_key(value):
             raise document.error(
-                f"the field {self.field} holds {describe(value)}; a key is a string or an integer"
+                f"the field {self.field} holds {describe(value)}; a key must be a string or an integer"
             )
         return value  # type: ignore[no-any-return]
 

@@ -285,13 +285,14 @@ def _check_content(schema: Any, path: Path, has_ids: bool, label: str | None) ->
     if has_ids:
         if not (is_list(inner) and pyarrow.types.is_integer(inner.value_type)):
             raise LoadError(
-                f"the column {name!r} is {kind}, and a document's ids are a list of integers", source=label
+                f"the column {name!r} is {kind}, but a document's ids must be a list of integers",
+                source=label,
             )
         return
     types = pyarrow.types
     is_bytes = len(path) == 1 and (types.is_binary(kind) or types.is_large_binary(kind))
     if not (is_string(inner) or types.is_null(inner) or is_bytes):
-        raise LoadError(f"the column {name!r} is {kind}, and a text is a string", source=label)
+        raise LoadError(f"the column {name!r} is {kind}, but a text must be a string", source=label)
 
 
 def _with_strings(batch: Any, content: Path) -> Any:

@@ -188,7 +188,7 @@ def _separator(options: ReadOptions) -> int | None:
     if options.separator is None:
         return None
     if not options.separator.isascii() or not options.separator.isdigit():
-        raise LoadError(f"in files of token ids a SEPARATOR is an id, not {options.separator!r}")
+        raise LoadError(f"in files of token ids SEPARATOR must be an id, not {options.separator!r}")
     return int(options.separator)
 
 

@@ -98,9 +98,11 @@ class ContainerWriter:
         from ngramdb._cext.base import checksums
 
         if block_size not in BLOCK_SIZES:
-            raise InvalidArgument(f"a block has {', '.join(map(str, BLOCK_SIZES))} bytes, not {block_size!r}")
+            raise InvalidArgument(
+                f"a block must have {', '.join(map(str, BLOCK_SIZES))} bytes, not {block_size!r}"
+            )
         if not _KIND.fullmatch(kind):
-            raise InvalidArgument(f"a container's kind is four characters A-Z or 0-9, not {kind!r}")
+            raise InvalidArgument(f"a container's kind must be four characters A-Z or 0-9, not {kind!r}")
         self._file = file
         self._file_id = os.urandom(16) if file_id is None else file_id
         self._sections: dict[str, Section] = {}

@@ -311,7 +311,7 @@ def test_versions_are_those_of_the_files(index, tmp_path):
             db.attach(index, "pile", version=6)
         with pytest.raises(InvalidArgument, match="is named as in version 6, not 4"):
             db.attach(tmp_path / "6", "pile", version=4)
-        with pytest.raises(InvalidArgument, match="version is from 4 to 6, not 3"):
+        with pytest.raises(InvalidArgument, match="version must be from 4 to 6, not 3"):
             db.attach(index, "pile", version=3)
         assert db.attach(tmp_path / "6", "pile", version=5).count([2, 1]) == 1
 
@@ -441,7 +441,7 @@ def test_the_type_of_tokens_is_found_by_the_sizes(index):
         assert db.attach(index, "a", dtype="u16").count([1, 2]) == 3
         with pytest.raises(CorruptionError, match="its tokens are u16 by the size of its table, not u32"):
             db.attach(index, "b", dtype="u32")
-        with pytest.raises(InvalidArgument, match="dtype is one of u8, u16, u32"):
+        with pytest.raises(InvalidArgument, match="dtype must be one of u8, u16, u32"):
             db.attach(index, "b", dtype="u64")
         with pytest.raises(InvalidArgument, match="no option 'kind'"):
             db.attach(index, "b", kind="x")

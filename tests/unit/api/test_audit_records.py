@@ -109,7 +109,7 @@ def test_restored_says_how_many_removed_documents_are_back(db, corpus):
 
 
 def test_a_reason_is_a_text(corpus):
-    with pytest.raises(ngramdb.InvalidArgument, match="a reason is a str"):
+    with pytest.raises(ngramdb.InvalidArgument, match="a reason must be a str"):
         corpus.delete('"w1"', reason=1)
     assert corpus.removals() == []
 

@@ -48,7 +48,7 @@ def test_paths_that_are_no_database_are_refused(tmp_path):
     (tmp_path / "folder" / "other").write_text("x")
     with pytest.raises(NotADatabase):
         ngramdb.connect(tmp_path / "folder")
-    with pytest.raises(InvalidArgument, match="path is a str or a path object, not int"):
+    with pytest.raises(InvalidArgument, match="path must be a str or a path object, not int"):
         ngramdb.connect(3)
 
 
@@ -120,7 +120,7 @@ def test_a_syntax_error_anywhere_runs_nothing(db):
 def test_no_statement_is_an_empty_result(db):
     for text in ("", "  ;", "-- nothing"):
         assert db.execute(text).fetchall() == []
-    with pytest.raises(InvalidArgument, match="a statement is a str, not bytes"):
+    with pytest.raises(InvalidArgument, match="a statement must be a str, not bytes"):
         db.execute(b"SHOW CORPORA")
 
 
@@ -450,7 +450,7 @@ def test_settings_by_statement(db):
     assert db.settings.threads == 1 == db.settings["threads"]
     db.execute("RESET threads; SET progress = off")
     assert db.settings.progress is False
-    with pytest.raises(PlanError, match="threads is from 1 to 1,024, not 0") as caught:
+    with pytest.raises(PlanError, match="threads must be from 1 to 1,024, not 0") as caught:
         db.execute("SET threads = 0")
     assert caught.value.column == 15
     with pytest.raises(PlanError, match="did you mean flatten"):

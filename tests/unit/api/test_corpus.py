@@ -132,11 +132,11 @@ def test_an_append_of_nothing_commits_nothing(db):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (3, "document 2: a document is text, a dict, or a pair of ids and metadata, not int"),
-        (None, "document 2: a document is text, a dict, or a pair of ids and metadata, not NoneType"),
+        (3, "document 2: a document must be text, a dict, or a pair of ids and metadata, not int"),
+        (None, "document 2: a document must be text, a dict, or a pair of ids and metadata, not NoneType"),
         ({"txt": "x"}, "document 2: a dict needs 'text' or 'ids'; this one has txt"),
-        ({"text": 3}, "document 2: the text is a string, not int"),
-        ({"text": "x", 3: 4}, "document 2: the names of metadata fields are strings"),
+        ({"text": 3}, "document 2: the text must be a string, not int"),
+        ({"text": "x", 3: 4}, "document 2: the names of metadata fields must be strings"),
         ("\ud800", "document 2: the text is not valid Unicode at position 0"),
         (b"a\xff", "document 2: the text is not valid Unicode at position 1"),
         (([1.5], {}), "document 2: field 'ids', item 0"),
@@ -307,9 +307,11 @@ def test_a_models_bare_name_means_what_it_means_with_a_blank(name):
 def test_models_are_named_as_after_using(wiki):
     with pytest.raises(ParseError):
         wiki.prob("natural", model="kneser")
-    with pytest.raises(PlanError, match="ORDER is a whole number of at least 1"):
+    with pytest.raises(PlanError, match="ORDER must be a whole number of at least 1"):
         wiki.prob("natural", model="ngram order 0")
-    with pytest.raises(InvalidArgument, match=r"a model is text such as 'infgram', or an object .* not int"):
+    with pytest.raises(
+        InvalidArgument, match=r"a model must be text such as 'infgram', or an object .* not int"
+    ):
         wiki.score("natural", model=3)
 
 
@@ -320,7 +322,7 @@ def test_distributions_as_rows_and_as_arrays(wiki):
     assert (found.token_ids.tolist(), found.counts.tolist()) == ([2, 3], [1, 1])
     assert (found.n_end, found.context_count, found.effective_n) == (0, 2, 3)
     assert wiki.dist_arrays([2]).n_end == 1
-    with pytest.raises(InvalidArgument, match="top is a whole number"):
+    with pytest.raises(InvalidArgument, match="top must be a whole number"):
         wiki.dist("natural", top=-1)
 
 
@@ -353,7 +355,7 @@ def test_distributions_of_many_contexts_are_those_of_each(wiki, model):
 def test_distributions_of_many_contexts_need_a_model_of_counts_and_contexts(wiki):
     with pytest.raises(InvalidArgument, match="has no distribution of counts"):
         wiki.dist_many(["natural"], "kneser_ney")
-    with pytest.raises(InvalidArgument, match="many n-grams are a list"):
+    with pytest.raises(InvalidArgument, match="n-grams must be given as a list"):
         wiki.dist_many("natural")
     with pytest.raises(InvalidArgument, match=r"n-gram 1 \(counted from 0\)"):
         wiki.dist_many(["natural", [-1.5]])
@@ -368,7 +370,7 @@ def test_docs_take_a_condition_with_parameters(wiki):
         wiki.docs("?")
     with pytest.raises(ParseError):
         wiki.docs('"natural" AND')
-    with pytest.raises(InvalidArgument, match="a condition is a str"):
+    with pytest.raises(InvalidArgument, match="a condition must be a str"):
         wiki.docs(3)
     for options in ({"limit": -1}, {"offset": "x"}, {"limit": True}):
         with pytest.raises(InvalidArgument):
@@ -390,10 +392,10 @@ def test_docs_come_by_fields_those_without_last(wiki):
     with pytest.raises(BindError, match=r"no document has a field 'yaer'; did you mean year?"):
         wiki.docs(order_by="yaer")
     for wrong in (3, [3], {"year"}):
-        with pytest.raises(InvalidArgument, match="order_by is the name of a field, or several"):
+        with pytest.raises(InvalidArgument, match="order_by must be the name of a field, or several"):
             wiki.docs(order_by=wrong)
     for options in ({"limit": -1}, {"offset": "x"}):
-        with pytest.raises(InvalidArgument, match="is a whole number of at least 0"):
+        with pytest.raises(InvalidArgument, match="must be a whole number of at least 0"):
             wiki.docs(order_by="year", **options)
 
 
@@ -413,7 +415,7 @@ def test_batches_take_lists_and_packed_arrays(wiki):
         with pytest.raises(InvalidArgument, match="offsets"):
             wiki.count_many(bad)
     for bad in ("natural", 3, None):
-        with pytest.raises(InvalidArgument, match="many n-grams are a list"):
+        with pytest.raises(InvalidArgument, match="n-grams must be given as a list"):
             wiki.count_many(bad)
 
 
@@ -645,8 +647,10 @@ def test_versions_and_offsets_that_are_no_numbers_are_refused(db):
     corpus = db.create_corpus("numbers")
     corpus.append(["a"])
     for version in ("3", 2.0, True, None):
-        with pytest.raises(InvalidArgument, match="version is a whole number, or the name of a version, not"):
+        with pytest.raises(
+            InvalidArgument, match="version must be a whole number, or the name of a version, not"
+        ):
             corpus.restore(version)
-    with pytest.raises(InvalidArgument, match="offset is a whole number of at least 0, not None"):
+    with pytest.raises(InvalidArgument, match="offset must be a whole number of at least 0, not None"):
         corpus.docs(offset=None)
     assert corpus.restore(np.int64(db.version)).documents == 1

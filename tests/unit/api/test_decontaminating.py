@@ -228,7 +228,7 @@ def test_options_that_the_format_of_no_set_takes_are_refused(db, sets, tmp_path)
         c.decontaminate(path, text="question")
     with pytest.raises(InvalidArgument, match="have no separator"):
         c.decontaminate(sets, separator="---")
-    with pytest.raises(InvalidArgument, match="format is one of jsonl, text, lines"):
+    with pytest.raises(InvalidArgument, match="format must be one of jsonl, text, lines"):
         c.decontaminate(path, format="txt")
     assert len(c.decontaminate([path, *sets], text="id", dry_run=True).overlaps) == 3
 

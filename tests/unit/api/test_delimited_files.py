@@ -68,7 +68,7 @@ def test_quotes_are_characters_where_a_file_has_none_around_fields(db, tmp_path,
     assert corpus.load(path, quotes=False).documents == len(texts)
     found = [(row["text"], row['"year']) for row in corpus.docs().to_dicts()]
     assert found == [(text, year) for year, text in enumerate(texts, 1)]
-    with pytest.raises(InvalidArgument, match="quotes is TRUE or FALSE"):
+    with pytest.raises(InvalidArgument, match="quotes must be TRUE or FALSE"):
         corpus.load(path, quotes="no")
     pandas = pytest.importorskip("pandas")
     with pytest.raises(InvalidArgument, match="quotes applies to files"):

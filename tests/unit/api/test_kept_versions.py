@@ -124,7 +124,7 @@ def test_wrong_versions_are_refused(db):
     with pytest.raises(ngramdb.BindError, match="version 1 is not kept; kept versions"):
         db.corpus("c").append(["y"])
         db.keep_version("x", 1)
-    with pytest.raises(ngramdb.InvalidArgument, match="version is a whole number, not '1'"):
+    with pytest.raises(ngramdb.InvalidArgument, match="version must be a whole number, not '1'"):
         db.keep_version("x", "1")
     with pytest.raises(ngramdb.InvalidArgument, match=r"a whole number, or the name of a version, not 1\.5"):
         db.corpus("c").restore(1.5)

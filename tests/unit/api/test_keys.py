@@ -82,7 +82,10 @@ def corpus():
         ({"text": "x"}, "document 2: no value in the field id"),
         ({"text": "x", "id": None}, "document 2: no value in the field id"),
         ({"text": "x", "id": float("nan")}, "document 2: no value in the field id"),
-        ({"text": "x", "id": True}, "document 2: the field id holds true; a key is a string or an integer"),
+        (
+            {"text": "x", "id": True},
+            "document 2: the field id holds true; a key must be a string or an integer",
+        ),
         ({"text": "x", "id": 1.0}, "document 2: the field id holds the number 1.0"),
         ({"text": "x", "id": ["a"]}, "document 2: the field id holds an array of 1 item"),
         ({"text": "x", "id": "a"}, "document 2: .* already has a document whose id is 'a'"),
@@ -98,8 +101,11 @@ def test_an_error_names_the_document_and_nothing_is_loaded(corpus, document, mes
     ("arguments", "message"),
     [
         ({"on_conflict": "skip"}, "on_conflict='skip' needs key"),
-        ({"key": "id", "on_conflict": "ignore"}, "on_conflict is one of error, skip, replace, not 'ignore'"),
-        ({"key": 3}, "key is "),
+        (
+            {"key": "id", "on_conflict": "ignore"},
+            "on_conflict must be one of error, skip, replace, not 'ignore'",
+        ),
+        ({"key": 3}, "key must be "),
     ],
 )
 def test_wrong_arguments(corpus, tmp_path, arguments, message):

@@ -284,21 +284,21 @@ def test_beams_and_diversity(db, corpus):
         ("METHOD BEAM(2) NUCLEUS 0.5", "NUCLEUS belongs to METHOD sample, not to METHOD beam"),
         ("METHOD SAMPLE DIVERSITY 1", "DIVERSITY belongs to METHOD beam, not to METHOD sample"),
         ("TOP 3 DIVERSITY 1", "DIVERSITY belongs to METHOD beam, not to METHOD sample"),
-        ("METHOD BEAM(0)", "the number of beams is a whole number of at least 1, not 0"),
-        ("TEMPERATURE 0", "TEMPERATURE is above 0 (METHOD greedy is the limit), not 0"),
-        ("TEMPERATURE -0.5", "TEMPERATURE is above 0 (METHOD greedy is the limit), not -0.5"),
-        ("NUCLEUS 0", "NUCLEUS is above 0 and at most 1, not 0"),
-        ("NUCLEUS 1.5", "NUCLEUS is above 0 and at most 1, not 1.5"),
-        ("TOP 0", "TOP is a whole number of at least 1, not 0"),
-        ("RETURN 0", "RETURN is a whole number of at least 1, not 0"),
+        ("METHOD BEAM(0)", "the number of beams must be a whole number of at least 1, not 0"),
+        ("TEMPERATURE 0", "TEMPERATURE must be above 0 (METHOD greedy is the limit), not 0"),
+        ("TEMPERATURE -0.5", "TEMPERATURE must be above 0 (METHOD greedy is the limit), not -0.5"),
+        ("NUCLEUS 0", "NUCLEUS must be above 0 and at most 1, not 0"),
+        ("NUCLEUS 1.5", "NUCLEUS must be above 0 and at most 1, not 1.5"),
+        ("TOP 0", "TOP must be a whole number of at least 1, not 0"),
+        ("RETURN 0", "RETURN must be a whole number of at least 1, not 0"),
         ("RETURN 2", "greedy generation has one continuation; take sample or beam for more"),
         ("METHOD BEAM(2) RETURN 3", "a search with 2 beams cannot return 3 continuations"),
-        ("DIVERSITY -1", "DIVERSITY is 0 or more, not -1"),
-        ("USING BACKOFF(0)", "the weight of stupid backoff is above 0 and at most 1, not 0"),
-        ("USING BACKOFF(1.5)", "the weight of stupid backoff is above 0 and at most 1, not 1.5"),
-        ("USING KNESER_NEY ORDER 0", "ORDER is a whole number of at least 1, not 0"),
-        ("USING NGRAM ORDER 3000000000", "ORDER is at most 2,147,483,647, not 3,000,000,000"),
-        ("USING INFGRAM MIN COUNT 0", "MIN COUNT is a whole number of at least 1, not 0"),
+        ("DIVERSITY -1", "DIVERSITY must be 0 or more, not -1"),
+        ("USING BACKOFF(0)", "the weight of stupid backoff must be above 0 and at most 1, not 0"),
+        ("USING BACKOFF(1.5)", "the weight of stupid backoff must be above 0 and at most 1, not 1.5"),
+        ("USING KNESER_NEY ORDER 0", "ORDER must be a whole number of at least 1, not 0"),
+        ("USING NGRAM ORDER 3000000000", "ORDER must be at most 2,147,483,647, not 3,000,000,000"),
+        ("USING INFGRAM MIN COUNT 0", "MIN COUNT must be a whole number of at least 1, not 0"),
     ],
 )
 def test_clauses_that_do_not_fit_are_refused_with_the_place_of_the_value(db, corpus, clauses, message):
@@ -312,24 +312,26 @@ def test_clauses_that_do_not_fit_are_refused_with_the_place_of_the_value(db, cor
 
 def test_a_parameter_out_of_range_says_which_it_is(db, corpus):
     for value, message in (
-        (0, "TEMPERATURE is above 0"),
+        (0, "TEMPERATURE must be above 0"),
         (math.nan, "not nan"),
-        ("x", "is a number, not 'x'"),
+        ("x", "must be a number, not 'x'"),
     ):
         with pytest.raises(PlanError, match=f"^parameter 1: .*{message}"):
             db.execute('GENERATE GIVEN "the" TOKENS 2 TEMPERATURE ?', [value])
-    with pytest.raises(PlanError, match=r"^:w: the weight of stupid backoff is above 0 and at most 1, not 2"):
+    with pytest.raises(
+        PlanError, match=r"^:w: the weight of stupid backoff must be above 0 and at most 1, not 2"
+    ):
         db.execute('DIST GIVEN "the" USING BACKOFF(:w)', {"w": 2})
 
 
 def test_the_verb_refuses_what_the_statement_refuses(corpus):
     for options, message in (
-        ({"method": "best"}, "method is 'greedy', 'sample' or 'beam', not 'best'"),
-        ({"tokens": -1}, "tokens is a whole number of at least 0"),
+        ({"method": "best"}, "method must be 'greedy', 'sample' or 'beam', not 'best'"),
+        ({"tokens": -1}, "tokens must be a whole number of at least 0"),
         ({"method": "greedy", "beams": 3}, "beams belongs to method 'beam'"),
-        ({"temperature": "hot"}, "temperature is a number, not 'hot'"),
+        ({"temperature": "hot"}, "temperature must be a number, not 'hot'"),
         ({"method": "greedy", "nucleus": 0.5}, "NUCLEUS belongs to METHOD sample"),
-        ({"seed": -1}, "seed is a whole number of at least 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
     ):
         with pytest.raises((PlanError, InvalidArgument), match=message):
             corpus.generate("the", **{"tokens": 2, **options})
@@ -374,7 +376,7 @@ def test_agreement_and_drafts(corpus):
     # If the end of the document is as frequent as any token, it wins: nothing is drafted.
     assert len(corpus.draft("the dog sat", 5).ids) == 0
     assert len(corpus.draft("the", 5, least_prob=0.99).ids) == 0
-    with pytest.raises(InvalidArgument, match="n is a whole number"):
+    with pytest.raises(InvalidArgument, match="n must be a whole number"):
         corpus.draft("the", -1)
 
 
@@ -422,7 +424,7 @@ def test_agreement_can_skip_a_prompt(corpus):
     assert rest.n_agreeing.sum() == whole.n_agreeing.sum() - prompts.n_agreeing.sum()
     assert corpus.agreement(docs, skip=100).total == 0 and corpus.agreement(docs, skip=0).share == whole.share
     for skip in (-1, True, 1.5):
-        with pytest.raises(InvalidArgument, match="skip is a whole number"):
+        with pytest.raises(InvalidArgument, match="skip must be a whole number"):
             corpus.agreement(docs, skip=skip)
 
 

@@ -67,7 +67,7 @@ def test_an_array_without_dimensions_is_no_list(corpus: Any, verb: str) -> None:
 
 @pytest.mark.parametrize("value", ["a", None, [], float("nan"), -0.5, 1.5, True, np.array([0.5])])
 def test_the_least_probability_of_a_draft_is_one(corpus: Any, value: Any) -> None:
-    with pytest.raises(InvalidArgument, match="least_prob is a number from 0 to 1"):
+    with pytest.raises(InvalidArgument, match="least_prob must be a number from 0 to 1"):
         corpus.draft("a", 2, least_prob=value)
 
 
@@ -86,7 +86,7 @@ def test_versions_are_whole_numbers_of_any_kind(corpus: Any) -> None:
     version = int(ngramdb.connect().version)
     assert corpus.restore(np.int64(version + 2)).documents == corpus.restore(np.array(version + 2)).documents
     for value in (NONE, SEVERAL, "1", None, 1.0, True):
-        with pytest.raises(InvalidArgument, match="version is a whole number"):
+        with pytest.raises(InvalidArgument, match="version must be a whole number"):
             corpus.restore(value)
 
 
@@ -94,12 +94,12 @@ def test_names_of_corpora_are_texts() -> None:
     with ngramdb.connect() as db:
         for verb in (db.describe, db.drop_corpus, db.detach):
             for value in (None, b"c", ["c"], ONE, 1):
-                with pytest.raises(InvalidArgument, match="a corpus's name is a str"):
+                with pytest.raises(InvalidArgument, match="a corpus's name must be a str"):
                     verb(value)
         db.create_corpus("c")
-        with pytest.raises(InvalidArgument, match="version is a whole number"):
+        with pytest.raises(InvalidArgument, match="version must be a whole number"):
             db.describe("c", "1")
-        with pytest.raises(InvalidArgument, match="a path is a str"):
+        with pytest.raises(InvalidArgument, match="a path must be a str"):
             db.attach(5, "x")
 
 

@@ -76,7 +76,7 @@ def test_mistakes_are_named(corpus: ngramdb.Corpus) -> None:
         ngramdb.pattern('("a" |')
     with pytest.raises(ParseError):
         ngramdb.pattern('"a" AND "b"')
-    with pytest.raises(InvalidArgument, match="a pattern is text"):
+    with pytest.raises(InvalidArgument, match="a pattern must be text"):
         ngramdb.pattern(["a"])  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="can match without any token"):
         corpus.count(ngramdb.pattern('"a"{0,1}'))
@@ -117,7 +117,7 @@ def test_words_in_lower_case_are_words() -> None:
 
 @pytest.mark.parametrize("window", [("sentence", 1), (1, "sentence"), ("sentence", "sentence")])
 def test_a_side_of_a_window_is_a_number(corpus: ngramdb.Corpus, window: Any) -> None:
-    with pytest.raises(ngramdb.InvalidArgument, match="window is a whole number"):
+    with pytest.raises(ngramdb.InvalidArgument, match="window must be a whole number"):
         corpus.collocates("flies", window=window)
 
 

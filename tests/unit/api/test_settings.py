@@ -18,19 +18,19 @@ from ngramdb import InvalidArgument, Settings
             1,
             "no setting 'zzz'; known: ",
         ),
-        ("threads", 0, "threads is from 1 to 1,024, not 0"),
-        ("threads", True, "threads is a whole number, not True"),
-        ("threads", "2", "threads is a whole number, not '2'"),
-        ("lock_timeout", -1, "lock_timeout is from 0 to 31,536,000 seconds, not -1"),
-        ("lock_timeout", float("nan"), "lock_timeout is from 0 to 31,536,000 seconds, not nan"),
-        ("lock_timeout", "1 s", "lock_timeout is a number of seconds, not '1 s'"),
-        ("lock_timeout", True, "lock_timeout is a number of seconds, not True"),
-        ("prewarm", "always", "prewarm is one of auto, on, off, not 'always'"),
-        ("prewarm", True, "prewarm is "),
-        ("progress", 1, "progress is TRUE or FALSE, not 1"),
-        ("progress", "maybe", "progress is TRUE or FALSE, not 'maybe'"),
-        ("segment_tokens", 10, "segment_tokens is from 1,024 to 4,294,967,295, not 10"),
-        ("disabled_rules", 3, "disabled_rules is a list of rules with commas between, as a string, not 3"),
+        ("threads", 0, "threads must be from 1 to 1,024, not 0"),
+        ("threads", True, "threads must be a whole number, not True"),
+        ("threads", "2", "threads must be a whole number, not '2'"),
+        ("lock_timeout", -1, "lock_timeout must be from 0 to 31,536,000 seconds, not -1"),
+        ("lock_timeout", float("nan"), "lock_timeout must be from 0 to 31,536,000 seconds, not nan"),
+        ("lock_timeout", "1 s", "lock_timeout must be a number of seconds, not '1 s'"),
+        ("lock_timeout", True, "lock_timeout must be a number of seconds, not True"),
+        ("prewarm", "always", "prewarm must be one of auto, on, off, not 'always'"),
+        ("prewarm", True, "prewarm must be "),
+        ("progress", 1, "progress must be TRUE or FALSE, not 1"),
+        ("progress", "maybe", "progress must be TRUE or FALSE, not 'maybe'"),
+        ("segment_tokens", 10, "segment_tokens must be from 1,024 to 4,294,967,295, not 10"),
+        ("disabled_rules", 3, "disabled_rules must be a string of rules separated by commas, not 3"),
         ("disabled_rules", "fold", "no rule 'fold'; known: "),
     ],
 )
@@ -63,7 +63,7 @@ def test_scalars_of_numpy_are_taken_as_those_of_python(db, tmp_path):
     for name, value in given.items():
         db.settings[name] = value
     assert repr([db.settings[name] for name in given]) == "[5000, 1.5, False, 1073741824]"
-    with pytest.raises(InvalidArgument, match="segment_tokens is from 1,024"):
+    with pytest.raises(InvalidArgument, match="segment_tokens must be from 1,024"):
         db.settings["segment_tokens"] = np.int64(5)
     (tmp_path / "x.jsonl").write_text('{"text": "a b"}\n' * 4)
     numbers = db.create_corpus("numbers", segment_tokens=np.int32(2000))

@@ -160,12 +160,12 @@ def test_times_decimals_maps_and_bytes(db, tmp_path):
 
 BAD = {
     "no column": ({"body": ["a"]}, {}, r"no column 'text'; the columns are 'body'"),
-    "of numbers": ({"text": [1]}, {}, r"the column 'text' is int64, and a text is a string"),
+    "of numbers": ({"text": [1]}, {}, r"the column 'text' is int64, but a text must be a string"),
     "of another type": ({"text": ["a"], "x": [b"1"]}, {}, r"'x' is binary, which metadata cannot hold"),
     "ids": (
         {"text": ["a"]},
         {"ids": "text"},
-        r"the column 'text' is string, and a document's ids are a list",
+        r"the column 'text' is string, but a document's ids must be a list",
     ),
     "NULL": ({"text": ["a", None]}, {}, r"(group|batch) 1, row 2: the text in column 'text' is NULL"),
     "infinity": ({"text": ["a", "b"], "x": [1.0, float("inf")]}, {}, r"row 2: metadata field 'x' has an inf"),

@@ -184,7 +184,7 @@ def test_a_truth_value_is_no_token_id(db, poems):
         for ask in (poems.count, lambda one: poems.count_many([one, [1]]), lambda one: poems.prob(1, one)):
             with pytest.raises(InvalidArgument, match=r"integers?, not (of type )?bool|outside"):
                 ask(ids)
-    with pytest.raises(PlanError, match="parameter 1: a token id is an integer, not bool True"):
+    with pytest.raises(PlanError, match="parameter 1: a token id must be an integer, not bool True"):
         db.execute("COUNT ?", [[1, True]])
 
 

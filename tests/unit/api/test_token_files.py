@@ -173,9 +173,9 @@ def test_what_a_file_does_not_say_is_asked_for(db, tmp_path):
         corpus.load(path, separator="9")
     with pytest.raises(LoadError, match="as SEPARATOR"):
         corpus.load(path, dtype="uint16")
-    with pytest.raises(LoadError, match="a SEPARATOR is an id, not '---'"):
+    with pytest.raises(LoadError, match="SEPARATOR must be an id, not '---'"):
         corpus.load(path, dtype="uint16", separator="---")
-    with pytest.raises(InvalidArgument, match="dtype is one of uint8, uint16"):
+    with pytest.raises(InvalidArgument, match="dtype must be one of uint8, uint16"):
         corpus.load(path, dtype="float32", separator="9")
     np.save(tmp_path / "f.npy", np.zeros((2, 2)))
     with pytest.raises(LoadError, match=r"f\.npy: is an array of shape \(2, 2\) and type float64"):

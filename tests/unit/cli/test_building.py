@@ -78,7 +78,7 @@ def test_wrong_usage(files: Path, capsys: Captured) -> None:
     assert main(["missing", "parts"]) == 2
     assert main(["commit", "db", "wiki"]) == 2
     assert main(["build", "parts", "--shard", "4/4", "files"]) == 1
-    assert "the shards of 4 are 0 to 3, not 4" in capsys.readouterr().err
+    assert "a shard of 4 must be from 0 to 3, not 4" in capsys.readouterr().err
     Path("parts").mkdir()
     Path("parts/part-00000-of-00002.json").write_text("{")
     assert main(["missing", "parts", "2"]) == 1

@@ -535,7 +535,7 @@ WRONG_ARGUMENTS = {
     "a corpus to check": (["check", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
     "a corpus to compact": (["compact", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
     "a corpus to analyze": (["analyze", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
-    "an order": (["analyze", "wiki", "--order", "1"], "ORDER is a whole number of at least 2, not 1\n"),
+    "an order": (["analyze", "wiki", "--order", "1"], "ORDER must be a whole number of at least 2, not 1\n"),
 }
 
 

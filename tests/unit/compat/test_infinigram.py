@@ -221,7 +221,7 @@ def test_words_and_delimiters_bound_spans(database: Path, tmp_path: Path) -> Non
         ({"index_dir": "ids.ngdb?name=a"}, "corpus=…"),
         ({"token_dtype": "u64"}, "u8, u16 or u32, not 'u64'"),
         ({"eos_token_id": 70000, "token_dtype": "u16"}, "a token id up to 65535, not 70000"),
-        ({"maxnum": 0}, "maxnum is a whole number from 1 on, not 0"),
+        ({"maxnum": 0}, "maxnum must be a whole number of at least 1, not 0"),
         ({"bow_ids_path": "words.txt"}, "one per line"),
     ],
 )

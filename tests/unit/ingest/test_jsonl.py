@@ -115,7 +115,7 @@ def test_token_ids_are_read_from_their_field():
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ("[1, -1]", "item 1 (from 0): -1; a token id is an integer from 0 to 4294967295"),
+        ("[1, -1]", "item 1 (from 0): -1; a token id must be an integer from 0 to 4294967295"),
         ("[4294967296]", "item 0 (from 0): 4294967296;"),
         ("[1, 2, 1.0]", "item 2 (from 0): the number 1.0;"),
         ("[true]", "item 0 (from 0): true;"),

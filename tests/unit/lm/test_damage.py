@@ -32,5 +32,5 @@ def test_wrong_arguments_are_refused():
         model.score_many([1, 2, 3], [0, 2, 1])
     with pytest.raises(ValueError, match="contexts"):
         model.prob_many([1, 2], [0, 1, 2], [1])
-    with pytest.raises(ValueError, match="a token id is an integer, not float"):
+    with pytest.raises(ValueError, match="a token id must be an integer, not float"):
         model.score([0.5])

@@ -108,7 +108,7 @@ def test_other_models_states_and_ids_are_refused(documents):
     with pytest.raises(ValueError, match="another model"):
         one.state().read(other.state(), 1)
     for token in (-4, 2**32):
-        with pytest.raises(ValueError, match="a token id is a whole number from -3"):
+        with pytest.raises(ValueError, match="a token id must be a whole number from -3"):
             one.state().read(one.state(), token)
 
 

@@ -46,7 +46,11 @@ def db():
         ("COUNT DOCS WHERE tags = 2", "tags is a string and cannot be compared with 2", 25),
         ("COUNT DOCS WHERE year LIKE 'a%'", "LIKE compares strings, and year is a number", 28),
         ("COUNT DOCS WHERE length = 'a'", "length is a number and cannot be compared with 'a'", 27),
-        ('COUNT DOCS WHERE COUNT("the") > 1.5', "COUNT(…) is compared with a whole number, not with 1.5", 33),
+        (
+            'COUNT DOCS WHERE COUNT("the") > 1.5',
+            "COUNT(…) must be compared with a whole number, not with 1.5",
+            33,
+        ),
         ("COUNT DOCS ORDER BY year", "ORDER BY needs GROUP BY: a count alone is one row", 21),
         ("COUNT DOCS TOP 3", "TOP (or LIMIT) needs GROUP BY: a count alone is one row", 16),
         (

@@ -81,10 +81,10 @@ def test_ngrams_and_trace_are_bound():
             "right",
             "KWIC is ordered by left alone; lines that agree in it come by doc_id",
         ),
-        ('KWIC "a" WINDOW ?', "?", "parameter 1: WINDOW is a whole number of at least 0, not -1"),
-        ('KWIC "a" SAMPLE 0', "0", "SAMPLE is a whole number of at least 1, not 0"),
-        ("NGRAMS 0", "0", "the length of NGRAMS is a whole number of at least 1, not 0"),
-        ('TRACE "a" MIN LENGTH 0', "0", "MIN LENGTH is a whole number of at least 1, not 0"),
+        ('KWIC "a" WINDOW ?', "?", "parameter 1: WINDOW must be a whole number of at least 0, not -1"),
+        ('KWIC "a" SAMPLE 0', "0", "SAMPLE must be a whole number of at least 1, not 0"),
+        ("NGRAMS 0", "0", "the length of NGRAMS must be a whole number of at least 1, not 0"),
+        ('TRACE "a" MIN LENGTH 0', "0", "MIN LENGTH must be a whole number of at least 1, not 0"),
     ],
 )
 def test_mistakes_point_to_their_place(text, place, message):

@@ -125,10 +125,10 @@ def test_what_cannot_be_a_key_says_so(db):
         ("COUNT DOCS GROUP BY x / 0", "divided by a number above 0, not by 0"),
         ("COUNT DOCS GROUP BY YEAR(x)", "YEAR takes dates, which are texts"),
         ("COUNT DOCS GROUP BY RIGHT 1", "RIGHT is for occurrences"),
-        ('COUNT "a" GROUP BY LEFT 0', "LEFT is a whole number of at least 1"),
+        ('COUNT "a" GROUP BY LEFT 0', "LEFT must be a whole number of at least 1"),
         ('COUNT "" GROUP BY LEFT 1', "n-gram of at least one token"),
-        ('COUNT "a", "b" SAMPLE 3', "SAMPLE and several n-grams don't go together"),
-        ('COUNT "a" PER MILLION SAMPLE 3', "SAMPLE and PER MILLION don't go together"),
+        ('COUNT "a", "b" SAMPLE 3', "SAMPLE and several n-grams cannot be combined"),
+        ('COUNT "a" PER MILLION SAMPLE 3', "SAMPLE and PER MILLION cannot be combined"),
         ('COUNT "a" PER MILLION TOP 3', "TOP (or LIMIT) needs GROUP BY"),
         ('COUNT "a", "b" ORDER BY x', "ORDER BY takes ngram or count, not x"),
     ):

@@ -134,11 +134,11 @@ def test_ids_come_from_ints_and_integer_arrays(ids: Any) -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([1, 2.0], "a token id is an integer, not float"),
-        ([True], "a token id is an integer, not bool"),
-        ([np.bool_(True)], "a token id is an integer, not bool"),
-        (["1"], "a token id is an integer, not str"),
-        ([None], "a token id is an integer, not None"),
+        ([1, 2.0], "a token id must be an integer, not float"),
+        ([True], "a token id must be an integer, not bool"),
+        ([np.bool_(True)], "a token id must be an integer, not bool"),
+        (["1"], "a token id must be an integer, not str"),
+        ([None], "a token id must be an integer, not None"),
         ([1, -1], "token id -1 is outside 0 … 4294967295"),
         ([2**32], "token id 4294967296 is outside 0 … 4294967295"),
         ([2**80], "is outside 0 … 4294967295"),
