@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import ngramdb
+from ngramdb import registries
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -26,6 +30,38 @@ def test_every_path_exists() -> None:
     named = [*paths(CONTRIBUTING), *paths(EXTENDING), *paths(TESTS)]
     assert len(named) > 80
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_path_on_the_page_on_architecture_exists() -> None:
+    named = paths(ARCHITECTURE)  # folders of a package are named relative to it
+    assert len(named) > 40
+    assert [
+        path for path in named if not (ROOT / path).exists() and not [*ROOT.glob(f"ngramdb/*/{path}")]
+    ] == []
+
+
+def test_every_path_in_code_and_format_exists() -> None:
+    texts = [ROOT / "FORMAT.md", *(ROOT / "ngramdb").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    tree = re.compile(
+        r"(?<!`)`((?:ngramdb|tests|docs|grammar|benchmarks)/[\w./-]*\.(?:py|pyx|hpp|cpp|md|lark))`"
+    )
+    named = {path for text in texts for path in tree.findall(text.read_text(encoding="utf-8"))}
+    assert named
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "verb", "measures"),
+    [
+        ("collocates", ngramdb.Corpus.collocates, registries.ASSOCIATION_MEASURES),
+        ("keywords", ngramdb.Corpus.keywords, registries.KEYNESS_MEASURES),
+    ],
+    ids=["association", "keyness"],
+)
+def test_page_and_docstring_describe_every_measure(page: str, verb: Any, measures: tuple[str, ...]) -> None:
+    text = (ROOT / "docs" / "statements" / f"{page}.md").read_text(encoding="utf-8")
+    assert [name for name in measures if not re.search(rf"^\| `{name.upper()}\b", text, re.MULTILINE)] == []
+    assert [name for name in measures if f"'{name}'" not in verb.__doc__] == []
 
 
 def test_the_page_for_contributors_is_short() -> None:
