@@ -89,17 +89,17 @@ class Planned(NamedTuple):
 
 
 Q = Parameter("q", "text", "an n-gram, as text")
-IDS = Parameter("ids", "ids", "the n-gram as token ids instead")
+IDS = Parameter("ids", "ids", "token ids, in place of q")
 PATTERN = Parameter("pattern", "text", 'an expression of the language instead, as `"a" [0..2] "b"`')
-MATCH_TEXT = Parameter("match_text", "flag", "match text, whatever its tokens", False)
+MATCH_TEXT = Parameter("match_text", "flag", "match as text, however it is tokenized", False)
 IGNORE_CASE = Parameter("ignore_case", "flag", "ignore case", False)
-SENTENCE = Parameter("sentence", "flag", "the sentence instead of a window")
-WHERE = Parameter("where", "text", "only documents that meet this condition, as after WHERE")
-RETURNING = Parameter("returning", "text", "fields to put beside each row, with commas between")
-ORDER_DOCUMENTS = Parameter("order", "text", "fields to sort by, with commas between")
-DESCENDING = Parameter("descending", "flag", "the reverse order", False)
-SAMPLE = Parameter("sample", "integer", "draw that many rows at random", least=1)
-SEED = Parameter("seed", "integer", "the same seed draws the same rows")
+SENTENCE = Parameter("sentence", "flag", "use the sentence as the window")
+WHERE = Parameter("where", "text", "condition on documents, as after WHERE")
+RETURNING = Parameter("returning", "text", "fields to return with each row, separated by commas")
+ORDER_DOCUMENTS = Parameter("order", "text", "fields to sort by, separated by commas")
+DESCENDING = Parameter("descending", "flag", "reverse the order", False)
+SAMPLE = Parameter("sample", "integer", "number of rows to draw at random", least=1)
+SEED = Parameter("seed", "integer", "seed of the sample; the same seed draws the same rows")
 PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
 
