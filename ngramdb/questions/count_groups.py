@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
 )
 from ngramdb.planner.plan.fields import PREFIX, plain_name
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.document_columns import arrow_types_of_keys
+from ngramdb.questions.document_columns import describe_fields
 from ngramdb.questions.groups import NULL_KEY, Groups, Identity, add_groups, add_to_groups
 from ngramdb.questions.plans import Query
 from ngramdb.source import Corpus
@@ -99,7 +99,7 @@ class GroupedCount(Query):
         columns = (*key_columns(self.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
         summary = {"total": len(groups)}
         result = Result(columns, batched(iter(rows), BATCH_ROWS), summary=summary, n_rows=len(rows))
-        result.arrow_types = (*arrow_types_of_keys(self.corpus, self.keys), *(None for _ in COUNT_COLUMNS))
+        describe_fields(result, self.corpus, self.keys)
         return result
 
 

@@ -53,7 +53,7 @@ from ngramdb.questions.count_groups import (
     order_label,
     refuse_order,
 )
-from ngramdb.questions.document_columns import arrow_types_of_keys
+from ngramdb.questions.document_columns import describe_fields
 from ngramdb.questions.groups import Groups, Identity, add_rows, add_to_groups, of_occurrences
 from ngramdb.questions.plans import Query
 from ngramdb.segments.base import Segment
@@ -128,8 +128,7 @@ class CountTable(Query):
             n_rows=len(rows),
             types=types,
         )
-        of_keys = arrow_types_of_keys(self.corpus, self.keys)
-        result.arrow_types = (*(None for _ in named), *of_keys, *(None for _ in self.numbers))
+        describe_fields(result, self.corpus, self.keys, len(named))
         result.found = all(table.occurs)
         return result
 

@@ -100,7 +100,7 @@ class DeleteDocuments(Question, Action):
         batches = batched(_removed_rows(removed, returned), BATCH_DOCUMENTS)
         n_rows = removed.documents
         result = Result(returned.names, batches, summary=summary, n_rows=n_rows, types=returned.types)
-        result.arrow_types = returned.arrow_types()
+        returned.describe(result)
         return result
 
 

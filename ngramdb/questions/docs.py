@@ -348,10 +348,10 @@ def watched_documents(
     n = summary["total"] if plan.sample is None else summary["sampled"]
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
     row_of: Callable[[Segment, int], Row] | None = None
+    arrow_types: tuple[Any, ...] = ()
     if plan.returning:
         returned = ReturnedColumns(plan.corpus, plan.returning)
         columns, types, row_of = returned.names, returned.types, returned.row
-        arrow_types = returned.arrow_types()
     else:
         _, columns, types, arrow_types = _shape(plan.corpus)
     batches = _row_batches(plan, found, through, row_of, with_corpora)
@@ -361,6 +361,8 @@ def watched_documents(
     n_rows = max(0, stop - plan.offset)
     result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
     result.arrow_types = arrow_types
+    if plan.returning:
+        returned.describe(result, int(with_corpora))
     result.found = summary["total"] > 0
     return result
 

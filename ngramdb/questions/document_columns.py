@@ -9,7 +9,7 @@ import numpy as np
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.results.dataframes import type_that_came
-from ngramdb.executor.results.result import ColumnType, Row
+from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument
@@ -105,6 +105,35 @@ def arrow_types_of_keys(corpus: Corpus, keys: Sequence[FieldKey | PlaceKey]) -> 
     )
 
 
+def describe_fields(
+    result: Result, corpus: Corpus, keys: Sequence[FieldKey | PlaceKey], first: int = 0
+) -> None:
+    """Record, for tables and files, that columns of a result from number `first` on are these keys."""
+    n_after = len(result.columns) - first - len(keys)
+    result.arrow_types = (*[None] * first, *arrow_types_of_keys(corpus, keys), *[None] * n_after)
+    fields = {first + i: key for i, key in enumerate(keys) if isinstance(key, FieldKey) and not key.own}
+    result.fields = corpus, fields
+
+
+def has_several_types(corpus: Corpus, key: FieldKey) -> bool:
+    """Return True if no type of a column holds all values of a metadata field, or all elements if unnested.
+
+    Cost: as `type_in_files`.
+    """
+    if key.part or key.divisor is not None:
+        return False
+    every = [segment.metadata.fields() for segment in corpus.segments]
+    stored = list(dict.fromkeys(fields[key.path] for fields in every if key.path in fields))
+    if not key.unnested:
+        return bool(stored) and type_in_files(corpus, key.path, stored) == JSON
+    found = set(stored) - {JSON}
+    if JSON in stored:
+        columns = [one.metadata for one in corpus.segments if one.metadata.fields().get(key.path) == JSON]
+        found = found.union(*(column.parsed_types(key.path)[0] for column in columns))
+    elements = {name.removeprefix("list<").removesuffix(">") for name in found} - {"null", "wide"}
+    return bool(elements) and common_type(elements) == JSON
+
+
 def _type_of_key(key: FieldKey, kind: Any) -> Any:
     if kind is None or not key.is_computed:
         return kind
@@ -189,9 +218,9 @@ class ReturnedColumns:
             _OWN_TYPES[key.path] if key.own else column_type(self._stored.get(key.path, ())) for key in keys
         )
 
-    def arrow_types(self) -> tuple[Any, ...]:
-        """Return the Arrow types that the columns were loaded with, None for others."""
-        return arrow_types_of_keys(self._corpus, self._keys)
+    def describe(self, result: Result, first: int = 0) -> None:
+        """Record what these columns are, from number `first` on, in a result."""
+        describe_fields(result, self._corpus, self._keys, first)
 
     def row(self, segment: Segment, i: int) -> Row:
         """Return the values of document i of a segment."""

@@ -111,28 +111,28 @@ class Concordance(Query):
             if n_lines < total:
                 _draw(self, self.sample, parts)
         stop = n_lines if self.limit is None else min(n_lines, self.offset + self.limit)
-        columns, types, arrow_types = self._columns()
+        returned = ReturnedColumns(self.corpus, self.returning) if self.returning else None
+        columns, types = self._columns(returned)
         rows = batched(_rows(self, parts, self.offset, stop), BATCH_LINES)
         n_rows = max(0, stop - self.offset)
         result = Result(columns, rows, summary=summary, n_rows=n_rows, types=types)
-        result.arrow_types = arrow_types
+        if returned is not None:
+            returned.describe(result, len(columns) - len(self.returning))
         result.found = total > 0
         if self.order == BY_PLACE and not self.descending:
             result.places = _text_places(parts, self.offset, stop)
         return result
 
-    def _columns(self) -> tuple[tuple[str, ...], tuple[ColumnType, ...], tuple[Any, ...]]:
-        """Return the columns, with their types in Python and in Arrow."""
+    def _columns(self, returned: ReturnedColumns | None) -> tuple[tuple[str, ...], tuple[ColumnType, ...]]:
+        """Return the columns, with their types in Python."""
         columns: tuple[str, ...] = CONCORDANCE_COLUMNS
-        types, arrow_types = CONCORDANCE_TYPES, (None,) * len(columns)
-        if self.returning:
-            returned = ReturnedColumns(self.corpus, self.returning)
+        types = CONCORDANCE_TYPES
+        if returned is not None:
             names = (f"metadata.{name}" if name in CONCORDANCE_COLUMNS else name for name in returned.names)
             columns, types = (*columns, *names), (*types, *returned.types)
-            arrow_types = (*arrow_types, *returned.arrow_types())
         if self.corpus.n_added > 1:
-            return ("corpus", *columns), (str, *types), (None, *arrow_types)
-        return columns, types, arrow_types
+            return ("corpus", *columns), (str, *types)
+        return columns, types
 
 
 def places_of(plan: Concordance) -> tuple[IntArray, IntArray, IntArray]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -69,6 +71,22 @@ def cells(table: Any) -> dict[str, list[str]]:
     return {name: list(map(repr, values)) for name, values in table.to_pydict().items()}
 
 
+def groups_in_files(connection: Any, folder: Path) -> list[tuple[str, Any]]:
+    """The groups of each statement as lines and as a table, and the note on the file."""
+    found = []
+    for statement in GROUPS:
+        for ending in ("jsonl", "csv", "parquet"):
+            file = folder / f"groups.{ending}"
+            try:
+                note = connection.execute(f"COPY ({statement}) TO '{file}'").summary.get("note")
+            except QueryError as error:
+                found.append(("", str(error)))
+                continue
+            is_table = ending == "parquet"
+            found.append((str(cells(parquet.read_table(file))) if is_table else file.read_text(), note))
+    return found
+
+
 def answers(connection: Any, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for statement in STATEMENTS:
@@ -85,6 +103,7 @@ def answers(connection: Any, folder: Path) -> dict[str, Any]:
     found["fields"] = sorted(
         name for name, _ in connection.execute("DESCRIBE c").fetchall() if name.startswith("field")
     )
+    found["groups"] = groups_in_files(connection, folder)
     for ending in ("parquet", "csv"):
         file = folder / f"all.{ending}"
         with warnings.catch_warnings(record=True) as caught:
@@ -140,9 +159,9 @@ NUMBERS = st.sampled_from([0, 0.0, 1, 1.0, 7, 2.5, "x", None])
 
 
 @given(records=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=7), data=st.data())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_segments_do_not_decide_whether_a_group_is_an_integer(
-    records: list[tuple[Any, Any]], data: Any
+    tmp_path: Path, records: list[tuple[Any, Any]], data: Any
 ) -> None:
     documents = [{"text": "a", "m": m, "n": n, "l": [m, n]} for m, n in [*records, ("y", "y")]]
     cuts = data.draw(st.sets(st.integers(1, len(records))), label="cuts")
@@ -152,9 +171,34 @@ def test_segments_do_not_decide_whether_a_group_is_an_integer(
         for start, stop in pairwise([0, *sorted(cuts), len(documents)]):
             corpus.append(documents[start:stop])
         before = [repr(connection.execute(statement).fetchall()) for statement in GROUPS]
+        files = groups_in_files(connection, tmp_path)
         # An integer if a document of the group has one, as DOCS shows it.
         integers = {m for m, _ in records if type(m) is int}
         found = [value for value, _ in connection.execute(GROUPS[0]).fetchall()]
         assert {value for value in found if type(value) is int} == integers
         corpus.compact()
         assert [repr(connection.execute(statement).fetchall()) for statement in GROUPS] == before
+        assert groups_in_files(connection, tmp_path) == files
+
+
+@given(records=RECORDS)
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_different_groups_are_different_in_files(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c").append([{"text": "a", "n": None, **record} for record in records])
+        for field in {"n", "m"} & {field for record in records for field in record}:
+            statement = f"COUNT DOCS GROUP BY {field}"
+            try:
+                n = len(connection.execute(statement).fetchall())
+            except QueryError:  # no such field
+                continue
+            for ending in ("parquet", "arrow", "csv"):
+                file = tmp_path / f"groups.{ending}"
+                note = connection.execute(f"COPY ({statement}) TO '{file}'").summary.get("note")
+                if ending == "csv":
+                    rows = list(csv.reader(file.open(newline="")))[1:]
+                    keys = [row[0] for row in rows]
+                    assert len(set(keys)) == n or note or "" in keys  # NULL and an empty text
+                else:
+                    table = parquet.read_table(file) if ending == "parquet" else feather.read_table(file)
+                    assert len(set(map(repr, table.column(0).to_pylist()))) == n

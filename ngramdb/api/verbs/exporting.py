@@ -15,7 +15,7 @@ import lzma
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
@@ -38,6 +38,7 @@ from ngramdb.questions.document_columns import (
     arrow_types_of,
     changed_in_columns,
     has_rest,
+    has_several_types,
     metadata_fields,
     rest_of,
     type_in_files,
@@ -45,6 +46,8 @@ from ngramdb.questions.document_columns import (
 )
 from ngramdb.questions.plans import Written
 from ngramdb.segments.base import Segment
+from ngramdb.segments.metadata_columns import JSON
+from ngramdb.source import Corpus
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
@@ -86,6 +89,11 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
         fields = metadata_fields(plan.corpus)
         renamed = {column_of(name, fields): column for name, column in columns_in_files(fields).items()}
         result.columns = tuple(renamed.get(name, name) for name in result.columns)
+        if kind == "arrow":
+            types = _types(plan.corpus, fields)
+            first = result.columns.index("doc_id") + 1
+            mixed = {first + i for i, field in enumerate(fields) if types[field] == JSON}
+            result = row_formats.with_json(result, mixed)
         n = _write_rows(result, name, kind)
         return Written(n, result.summary, (*texts.cautions, *_of_columns(plan, kind)))
     found, summary = chosen(plan)
@@ -99,26 +107,34 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
 
 def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     """Note fields that change when documents are loaded from the columns of a file."""
-    changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in row_formats.DELIMITERS)
+    fields = metadata_fields(plan.corpus)
+    changed = changed_in_columns(_types(plan.corpus, fields), kind in row_formats.DELIMITERS)
     if kind == "parquet":  # which records the original names of these
         changed = [name for name in changed if name not in OWN_NAMES]
-    retyped = () if kind in row_formats.DELIMITERS else _retyped(plan)
+    retyped = () if kind in row_formats.DELIMITERS else _retyped(plan.corpus, fields)
     if not changed:
         return retyped
-    named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
-    mixed = "JSON" if kind == "parquet" else "texts, in which 1 and '1' are the same"
     message = (
-        f"{named}: in columns, nested fields are named by their paths, and values of several types are "
-        f"{mixed}; documents loaded from such a file keep these changes; JSON lines preserve the original"
+        f"{_named(changed)}: in columns, nested fields are named by their paths, and values of several types "
+        f"are {_mixed(kind)}; documents loaded from such a file keep these changes; JSON lines preserve the "
+        "original"
     )
     return (Caution(message, ExportWarning), *retyped)
 
 
-def _retyped(plan: Documents) -> tuple[Caution, ...]:
+def _named(fields: Sequence[str]) -> str:
+    return ", ".join(fields[:MOST_NAMED]) + (", …" if len(fields) > MOST_NAMED else "")
+
+
+def _mixed(kind: str) -> str:
+    """Return what values become in columns of several types."""
+    return "texts, in which 1 and '1' are the same" if kind in row_formats.DELIMITERS else "JSON"
+
+
+def _retyped(corpus: Corpus, fields: Fields) -> tuple[Caution, ...]:
     """Note fields from tables that are written with other types than they had there."""
-    fields = metadata_fields(plan.corpus)
-    kept = arrow_types_of(plan.corpus, fields)
-    came = {name: types_that_came(plan.corpus, name) for name in fields if name not in kept}
+    kept = arrow_types_of(corpus, fields)
+    came = {name: types_that_came(corpus, name) for name in fields if name not in kept}
     # Wider integers and floats lose nothing.
     changed = {name: types for name, types in came.items() if are_lost(types)}
     if not changed:
@@ -140,8 +156,31 @@ def export_rows(result: Result, path: str, format: str | None = None) -> Written
 
     Raises as `export_documents`.
     """
-    n = _write_rows(result, path, written_format(path, format))
-    return Written(n, result.summary, result.cautions, result.exact, result.found)
+    kind = written_format(path, format)
+    cautions = result.cautions
+    shown = result
+    if kind != "jsonl" and result.fields is not None:
+        corpus, keys = result.fields
+        mixed = {i: key.path for i, key in keys.items() if has_several_types(corpus, key)}
+        cautions = (*cautions, *_of_mixed(mixed, kind))
+        if kind not in row_formats.DELIMITERS:
+            stored = metadata_fields(corpus)
+            paths = [key.path for key in keys.values() if not key.is_computed and key.path in stored]
+            cautions = (*cautions, *_retyped(corpus, Fields({path: stored[path] for path in paths})))
+            shown = row_formats.with_json(result, mixed) if mixed else result
+    n = _write_rows(shown, path, kind)
+    return Written(n, result.summary, cautions, result.exact, result.found)
+
+
+def _of_mixed(mixed: dict[int, str], kind: str) -> tuple[Caution, ...]:
+    """Note fields of several types in the columns of a file."""
+    if not mixed:
+        return ()
+    named = _named(list(dict.fromkeys(mixed.values())))
+    message = (
+        f"{named}: in columns, values of several types are {_mixed(kind)}; JSON lines preserve the original"
+    )
+    return (Caution(message, ExportWarning),)
 
 
 def export_removals(
@@ -333,7 +372,7 @@ def _write_parquet(
     import pyarrow.parquet
 
     fields = metadata_fields(plan.corpus)
-    types = _types(plan, fields)
+    types = _types(plan.corpus, fields)
     came = arrow_types_of(plan.corpus, fields)
     of_ids = plan.corpus.tokenizer.kind == "tokens"
     names = columns_in_files(fields)
@@ -371,7 +410,7 @@ def _write_parquet(
                 for name in fields:
                     columns[names[name]].append(_stored(value_at(values, name, fields), types[name]))
                 if rest:
-                    columns[REST_COLUMN].append(_stored(rest_of(values, fields), "json"))
+                    columns[REST_COLUMN].append(_stored(rest_of(values, fields), JSON))
             stored = {names[name]: arrow_type(kind) for name, kind in types.items()}
             arrays = [
                 as_came(pyarrow.array(columns[field.name], stored.get(field.name, field.type)), field.type)
@@ -388,15 +427,15 @@ def _exported_as(field: str) -> dict[bytes, str] | None:
     return {EXPORTED_AS: field} if field in OWN_NAMES else None
 
 
-def _types(plan: Documents, fields: Fields) -> dict[str, str]:
-    return {name: type_in_files(plan.corpus, name, found) for name, found in fields.items()}
+def _types(corpus: Corpus, fields: Fields) -> dict[str, str]:
+    return {name: type_in_files(corpus, name, found) for name, found in fields.items()}
 
 
 def _stored(value: Any, type_name: str) -> Any:
     if value is None:
         return None
-    if type_name == "json":
-        return json.dumps(value, ensure_ascii=False)
+    if type_name == JSON:
+        return row_formats.as_json(value)
     return float(value) if type_name == "float64" else value
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ngramdb import interrupts
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.results.result import Result, Row
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
@@ -60,6 +60,21 @@ def _on_one_line(value: Any) -> Any:
     return value.replace("\r\n", " ").translate(_BREAKS) if isinstance(value, str) else value
 
 
+def with_json(result: Result, columns: Collection[int]) -> Result:
+    """Return the result with the values of some columns, by number, as JSON texts."""
+
+    def converted(row: Row) -> Row:
+        return tuple(
+            as_json(value) if i in columns and value is not None else value for i, value in enumerate(row)
+        )
+
+    batches = (list(map(converted, rows)) for rows in result.batches())
+    types = [str if i in columns else kind for i, kind in enumerate(result.types)]
+    made = Result(result.columns, batches, n_rows=result.n_rows, types=types)
+    made.arrow_types = tuple(None if i in columns else kind for i, kind in enumerate(result.arrow_types))
+    return made
+
+
 def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -> int:
     """Write a Parquet or an Arrow file, or an Arrow stream; return the number of rows."""
     import pyarrow
@@ -81,6 +96,11 @@ def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -
     return n_rows
 
 
+def as_json(value: Any) -> str:
+    """Return a value as JSON text; NaN and infinities are written as Python writes them."""
+    return _LENIENT.encode(value)
+
+
 def _line(values: Iterable[Any], delimiter: str) -> str:
     return delimiter.join(_field(value, delimiter) for value in values)
 
@@ -93,7 +113,7 @@ def _field(value: Any, delimiter: str) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(float(value)) if isinstance(value, float) else str(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else as_json(value)
     if text and not any(mark in text for mark in (delimiter, '"', "\n", "\r")):
         return text
     return '"' + text.replace('"', '""') + '"'

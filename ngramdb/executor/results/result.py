@@ -84,6 +84,8 @@ class Result:
         self.found: bool | None = None
         # The Arrow types of columns in tables, if known; otherwise ().
         self.arrow_types: tuple[Any, ...] = ()
+        # The corpus, and the `FieldKey` of each column that has one, by number: for notes on files.
+        self.fields: tuple[Any, dict[int, Any]] | None = None
         # Warnings for verbs in Python; `summary['note']` has them in words.
         self.cautions: tuple[Any, ...] = ()
         # The text of a single-text answer, while it is generated: an alternative to reading the rows.
@@ -167,7 +169,7 @@ class Result:
 
     def _end(self) -> None:
         act, self._at_end = self._at_end, None
-        self.places = None
+        self.places = self.fields = None
         if act is not None:
             act()
 
@@ -249,6 +251,7 @@ class Result:
                 pass
             return {
                 **self.__dict__,
+                "fields": None,
                 "pieces": None,
                 "places": None,
                 "_at_end": None,

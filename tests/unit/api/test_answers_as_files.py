@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -297,3 +298,71 @@ def test_fields_that_columns_change_have_a_note(tmp_path, suffix):
         assert made.document(0).metadata["m.k"] == 1
         assert made.document(0).metadata["doc_id" if suffix == "parquet" else "metadata.doc_id"] == 7
         assert made.document(0).metadata["plain"] == "x"
+
+
+# Fields with values of several types: in each segment, and only in different segments; also in lists.
+MIXED = [
+    [{"text": "a", "m": m, "l": [m]} for m in (1, "1", [1], "[1]", True, "true", {"k": 1}, None)],
+    [{"text": "a", "m": 1, "l": [1]}],
+    [{"text": "a", "m": "1", "l": ["1", 1]}],
+    [{"text": "a", "m": [1], "l": ["1"]}],
+]
+OF_SEVERAL_TYPES = {
+    "DOCS": "m",
+    "DOCS RETURNING doc_id, m": "m",
+    "DOCS RETURNING l": "l",
+    "COUNT DOCS GROUP BY m": "m",
+    "COUNT DOCS GROUP BY l": "l",
+    "COUNT DOCS GROUP BY UNNEST(l)": "UNNEST(l)",
+    'COUNT "a" PER MILLION GROUP BY m': "m",
+    'COUNT "a", "b" GROUP BY m': "m",
+    'KWIC "a" RETURNING m, doc_id': "m",
+    'TRACE "a" MIN LENGTH 1 RETURNING m': "m",
+}
+
+
+@pytest.mark.parametrize("batches", [MIXED[:1], MIXED[1:]], ids=["one segment", "several segments"])
+@pytest.mark.parametrize("question", OF_SEVERAL_TYPES)
+def test_values_of_several_types_stay_distinct(db, batches, question):
+    db.execute("SET auto_compact = off")
+    corpus = db.create_corpus("c")
+    for batch in batches:
+        corpus.append(batch)
+    column = OF_SEVERAL_TYPES[question]
+    path = column.removeprefix("UNNEST(").rstrip(")")
+    answer = db.execute(question)
+    place = answer.columns.index(column)
+    expected = [row[place] for row in answer]
+    for name in ("out.parquet", "out.arrow", "out.arrows"):
+        note = db.execute(f"COPY ({question}) TO '{name}'").summary["note"]
+        assert path in note.split(": ")[0].split(", ")
+        assert "values of several types are JSON" in note
+        found = [row[column] for row in read(name)]
+        assert found == [None if value is None else json.dumps(value) for value in expected]
+    for name in ("out.csv", "out.tsv"):
+        note = db.execute(f"COPY ({question}) TO '{name}'").summary["note"]
+        assert "values of several types are texts, in which 1 and '1' are the same" in note
+    result = db.execute(f"COPY ({question}) TO 'out.jsonl'")
+    assert "note" not in result.summary
+    if question != "DOCS":
+        assert [row[column] for row in read("out.jsonl")] == expected
+
+
+@pytest.mark.parametrize("question", ["DOCS RETURNING m", "COUNT DOCS GROUP BY m"])
+@pytest.mark.parametrize("values", [[1, 2.5], [[1], []], [True, None], ["a", "b"]])
+def test_values_of_one_type_have_no_note(db, values, question):
+    db.create_corpus("c").append([{"text": "a", "m": value} for value in values])
+    for name in ("out.parquet", "out.arrow", "out.csv", "out.jsonl"):
+        assert "note" not in db.execute(f"COPY ({question}) TO '{name}'").summary
+
+
+def test_a_field_that_came_with_several_types_has_the_note_of_its_documents(db):
+    corpus = db.create_corpus("c")
+    for values in (["2001-01-01"], [datetime.date(2001, 1, 1)]):
+        corpus.append(pyarrow.table({"text": ["a"], "x": values}))
+    notes = [
+        db.execute(f"COPY ({question}) TO 'out.parquet'").summary["note"]
+        for question in ("DOCS", "DOCS RETURNING x", "COUNT DOCS GROUP BY x")
+    ]
+    assert "these fields came with several types" in notes[0]
+    assert notes[1:] == notes[:1] * 2

@@ -71,6 +71,31 @@ def test_tables_and_lines_are_divided_too(tmp_path):
         )
 
 
+def test_groups_of_parts_have_the_integers_of_one_load(tmp_path):
+    """An integer beside floats, and with a text elsewhere: whatever the part, it is an integer in files."""
+    values = ["x", 1, 2.5, True, 1.0, 7, 7.0, [1, 2.5]]
+    lines = "".join(json.dumps({"text": f"a {i}", "k": value}) + "\n" for i, value in enumerate(values * 5))
+    (tmp_path / "a.jsonl").write_text(lines)
+    build_all(tmp_path / "parts", tmp_path / "a.jsonl", 5)
+
+    def files_of(db):
+        contents = []
+        for question in ("COUNT DOCS GROUP BY k", "COUNT DOCS GROUP BY UNNEST(k)"):
+            for name in ("groups.csv", "groups.jsonl"):
+                db.execute(f"COPY ({question} FROM c) TO '{tmp_path / name}'")
+                contents.append((tmp_path / name).read_text())
+        return contents
+
+    with ngramdb.connect(tmp_path / "db") as db, ngramdb.connect() as other:
+        db.commit_parts("c", tmp_path / "parts")
+        other.create_corpus("c").load(tmp_path / "a.jsonl")
+        expected = files_of(other)
+        assert "\n1,10\n" in expected[0]
+        assert files_of(db) == expected
+        db.execute("COMPACT c")
+        assert files_of(db) == expected
+
+
 def test_parts_come_after_what_the_corpus_has(tmp_path, files):
     build_all(tmp_path / "parts", files, 4)
     with ngramdb.connect(tmp_path / "db") as db, ngramdb.connect() as other:
