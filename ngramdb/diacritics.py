@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from itertools import takewhile
 from typing import NamedTuple
 
+from ngramdb.lazy import lazy_pattern
+
 # Characters that are a word each, with the marks after them: Han ideographs and Hiragana.
-SINGLE = re.compile(
+SINGLE = lazy_pattern(
     "[\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U0001b001-\U0001b11f\U0001b150-\U0001b152\U0001f200\U00020000-\U000323af]"
 )

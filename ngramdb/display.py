@@ -10,19 +10,20 @@ from __future__ import annotations
 import codecs
 import html
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ngramdb.diacritics import last_cut
+from ngramdb.lazy import lazy_pattern
 
 # Control characters of ASCII and Latin-1, which begin escape sequences (ESC and U+009B), ring, erase or move
 # back; Unicode's line and paragraph separators; embeddings, overrides and isolates of bidirectional text.
 _SPANS = ((0x00, 0x1F), (0x7F, 0x9F), (0x2028, 0x2029), (0x202A, 0x202E), (0x2066, 0x2069))
 STEERING_CHARACTERS = tuple(chr(code) for first, last in _SPANS for code in range(first, last + 1))
-_STEERING = re.compile("[" + "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in _SPANS) + "]")
+_CLASS = "[" + "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in _SPANS) + "]"
+_STEERING = lazy_pattern(_CLASS)
 # The same characters without those of which lines of text consist.
-_STEERING_IN_LINES = re.compile(rf"(?![\n\t]){_STEERING.pattern}")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_STEERING_IN_LINES = lazy_pattern(rf"(?![\n\t]){_CLASS}")
+_BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -67,7 +68,7 @@ def encodable_json(text: str, encoding: str) -> str:
 SHOWN_CHARACTERS = 200
 # One sign for the ends of lines and cells; a lone surrogate cannot be written at all.
 _SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
 
 def shown(value: object, limit: int = SHOWN_CHARACTERS) -> str:

@@ -23,9 +23,10 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` would take longer than the rest of `import ngramdb`
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, AnyStr
 
 
 _TOO_MANY = (errno.EMFILE, errno.ENFILE)
@@ -62,6 +63,28 @@ def imported(name: str) -> ModuleType:
 def lazy_module(name: str) -> Any:
     """Return a stand-in for the module of that (absolute) name. Thread-safe, by Python's own import lock."""
     return _LazyModule(name)
+
+
+class _LazyPattern:
+    """A regular expression that is compiled at its first use; attributes are cached."""
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self.__dict__["_arguments"] = pattern, flags
+
+    def __getattr__(self, attribute: str) -> Any:
+        import re
+
+        value = getattr(re.compile(*self.__dict__["_arguments"]), attribute)
+        self.__dict__[attribute] = value
+        return value
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a substitute for `re.compile(pattern, flags)` that is compiled at its first use.
+
+    Compiling takes 0.05 to 2 ms, and a process rarely uses more than a few of a module's expressions.
+    """
+    return _LazyPattern(pattern, flags)  # type: ignore[return-value]
 
 
 def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_pattern
 
 
 class TokenizerKind(NamedTuple):
@@ -50,7 +50,7 @@ DEFAULT_MATCH = MATCHES[0]
 
 # Options of `words`, in order.
 WORDS_OPTIONS = ("lower", "nfc")
-_WITH_OPTIONS = re.compile(r"words\s*\(([^)]*)\)")
+_WITH_OPTIONS = lazy_pattern(r"words\s*\(([^)]*)\)")
 
 
 def canonical_tokenizer(name: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
+
+from ngramdb.lazy import lazy_pattern
 
 _KINDS = (
     (stat.S_ISFIFO, errno.EINVAL, "it is a named pipe (FIFO), not a regular file"),
@@ -29,7 +30,7 @@ _QUIETLY = (
     | getattr(os, "O_BINARY", 0)
 )
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_INHERITED = re.compile(r"/dev/(?:fd/|(?=stdin))(?P<fd>[0-9]{1,6}|stdin)|/proc/self/fd/(?P<own>[0-9]{1,6})")
+_INHERITED = lazy_pattern(r"/dev/(?:fd/|(?=stdin))(?P<fd>[0-9]{1,6}|stdin)|/proc/self/fd/(?P<own>[0-9]{1,6})")
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd: int | None = None) -> int:

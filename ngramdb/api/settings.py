@@ -13,7 +13,7 @@ from ngramdb.engine.storage.files import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DURABILITY, PREWARM
 from ngramdb.engine.storage.upkeep import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import lazy_module, lazy_pattern
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.parameters import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
 from ngramdb.registries import DEFAULT_MATCH, MATCHES
@@ -111,7 +111,7 @@ def _rules(name: str, value: Any) -> Value:
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # With less memory, half of it would be too little for a load.
 _LEAST_MEMORY = 1 << 28
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:I?B)?", re.IGNORECASE)
+_SIZE = lazy_pattern(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 
 def _half_of_memory() -> int:

@@ -33,7 +33,7 @@ from ngramdb.language.scanner import (
 )
 from ngramdb.language.syntax import END, RefusedError, State
 from ngramdb.language.transformer import AstBuilder
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import lazy_module, lazy_pattern
 
 if TYPE_CHECKING:
     from ngramdb.language import diagnostics, parse_failure
@@ -48,13 +48,13 @@ CHECK_CHARACTERS = 2048
 _TEXT_ENDS = frozenset({"TEXT_LITERAL", "PARAMETER", "CASE", "TEXT", "TOKENS", "IDS_LITERAL"})
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _NAMES = frozenset(syntax.NAMES).difference(syntax.REGISTERED)
-_PARENTHESIS = re.compile(rf"{scanner.BLANKS}\(", re.DOTALL).match
-_NUMBER = re.compile(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL).match
+_PARENTHESIS = lazy_pattern(rf"{scanner.BLANKS}\(", re.DOTALL)
+_NUMBER = lazy_pattern(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL)
 # Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
 _COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP", "FORM"})
-_COMPARED = re.compile(
+_COMPARED = lazy_pattern(
     rf"{scanner.BLANKS}(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
-).match
+)
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
@@ -267,10 +267,10 @@ class Walk:
         if "FIELD_NAME" not in possible:
             return True
         if word in syntax.CALLED:
-            return _PARENTHESIS(self._text, stop) is not None
+            return _PARENTHESIS.match(self._text, stop) is not None
         if word in syntax.COUNTED:
-            return _NUMBER(self._text, stop) is not None
-        return not (word in _COULD_BE_FIELDS and _COMPARED(self._text, stop))
+            return _NUMBER.match(self._text, stop) is not None
+        return not (word in _COULD_BE_FIELDS and _COMPARED.match(self._text, stop))
 
     def _one_of(self, terminals: Sequence[str]) -> str:
         """Return the one of the terminals that may come next, or the first one if none may."""

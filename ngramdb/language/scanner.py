@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ngramdb.lazy import lazy_pattern
 from ngramdb.limits import MAX_GAP, MAX_TOKEN_ID
 
 SPACE = "SPACE"
@@ -95,7 +96,7 @@ _SHAPES = (
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),
     (OTHER, r"."),
 )
-_PIECE = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES), re.DOTALL)
+_PIECE = lazy_pattern("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES), re.DOTALL)
 
 
 def scan(text: str) -> Iterator[tuple[str, int, int]]:
@@ -170,13 +171,13 @@ _MAX_DIGITS = 20
 _MAX_NUMBER_DIGITS = 308
 
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\u(?P<unit>[0-9a-fA-F]{4})"
     r"|\\(?P<letter>.)",
     re.DOTALL,
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _IDS_CHARACTERS = frozenset("0123456789, \t\r\n")
 
 
@@ -315,7 +316,7 @@ def read_repetition(raw: str, start: int) -> tuple[int, int | None]:
 
 
 # Classes of characters as other programs have them, and the sets that `re` has for them.
-_FOREIGN_CLASS = re.compile(
+_FOREIGN_CLASS = lazy_pattern(
     r"\[(?:[^\]\\]|\\.)*?\[:\^?(?P<posix>[a-z]+):\]\]?|(?<!\\)\\[pP]\{?\^?(?P<unicode>\w+)\}?"
 )
 _CLASSES = {

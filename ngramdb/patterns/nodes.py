@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.lazy import dataclass
+from ngramdb.lazy import dataclass, lazy_pattern
 from ngramdb.patterns.grams import Gram
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus, IntArray, WordList
@@ -210,38 +210,38 @@ Pattern = Gram | Variants | StoredText | StoredWords | Gapped | TokenPattern
 STAR = "*"
 
 # Looks like a pattern of the language: a quoted part, followed by something.
-LIKE_A_PATTERN = re.compile(
+LIKE_A_PATTERN = lazy_pattern(
     r'\s*(?:"(?:[^"\\]|\\.)+"\s*(?:[\[*/{|"]|(?:MATCH|IGNORE|PREFIX|AND|OR)\b)|/[^/\s]+/|\(\s*["/*])',
     re.IGNORECASE,
 )
 
 # An n-gram in the syntax of statements, with its quotation marks.
-QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
+QUOTED = lazy_pattern(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
 
 # Borders of a sentence in the syntax of patterns.
-SENTENCE_MARKS = re.compile(r"\s*(</?s>)\s*")
+SENTENCE_MARKS = lazy_pattern(r"\s*(</?s>)\s*")
 
 # A punctuation mark within a word: under `words` it is a token between two others; `n't` is a part of
 # `don't`.
-INNER_MARK = re.compile(r"\w[^\w\s]+\w")
+INNER_MARK = lazy_pattern(r"\w[^\w\s]+\w")
 
 # A word with letters and wildcards of other programs; not `2*3`, nor addresses with `?`.
-WILDCARD = re.compile(r"(?<!\S)[\w*?]*(?:[^\W\d_](?:\*|\?(?=[^\W\d_]))|\*(?=[^\W\d_]))[\w*?]*(?!\S)")
+WILDCARD = lazy_pattern(r"(?<!\S)[\w*?]*(?:[^\W\d_](?:\*|\?(?=[^\W\d_]))|\*(?=[^\W\d_]))[\w*?]*(?!\S)")
 
 # The wildcards of regular expressions.
-EXPRESSION = re.compile(
+EXPRESSION = lazy_pattern(
     r"\.[*+]|\\[wdWD]|\w\[[^\]\s]*[^\W\d_][^\]\s]*\]|\[[^\]\s]*[^\W\d_][^\]\s]*\][\w*+]|\w\|\w"
 )
 
 # Wildcards of other programs that often are characters of a text: `*` alone between words, `*` at an end of a
 # word with a letter, the `%` of LIKE, `?` before a word.
-MAYBE_WILDCARD = re.compile(
+MAYBE_WILDCARD = lazy_pattern(
     r"(?<!\S)\*(?!\S)|(?<=\S) \?(?= \S)|(?<!\S)\*\S*[^\W\d_]|[^\W\d_]\S*\*(?!\S)"
     r"|[^\W\d_]%(?!\S)|(?<!\S)%[^\W\d_]|(?<!\S)\?[^\W\d_]"
 )
 
 # Every text that matches one of these expressions has one of these characters.
-_SUSPECT = re.compile(r"""["/(*?<%|\[\\]|\w[^\w\s]|\.\+""")
+_SUSPECT = lazy_pattern(r"""["/(*?<%|\[\\]|\w[^\w\s]|\.\+""")
 
 # Longer texts are passages, not phrases.
 MAX_PHRASE_CHARACTERS = 200

@@ -9,6 +9,7 @@ from math import isfinite
 
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_pattern
 from ngramdb.patterns import takes_text
 from ngramdb.planner import plan
 from ngramdb.planner.names import listing, nearest
@@ -24,7 +25,7 @@ OWN_FIELDS = {DOC_ID: "int64", "length": "int64"}
 TEXT = "text"
 
 # Names of tokens beside an occurrence in other concordancers.
-_BESIDE = re.compile(r"(?P<side>[lr])(?:eft|ight)?(?P<n>[1-9][0-9]?)?", re.IGNORECASE)
+_BESIDE = lazy_pattern(r"(?P<side>[lr])(?:eft|ight)?(?P<n>[1-9][0-9]?)?", re.IGNORECASE)
 
 # Names of column types in messages.
 TYPE_NAMES = {"int64": "number", "float64": "number", "string": "string", "bool": "boolean"}

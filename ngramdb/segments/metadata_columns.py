@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_pattern
 from ngramdb.limits import MAX_INTEGER, MAX_VALUE_DEPTH, MIN_INTEGER
 
 # The keys of a field, from the outermost object on.
@@ -263,7 +263,7 @@ EXACT_FLOAT = 2**53
 SAFE_INTEGER_BITS = 14_000
 
 # The dots of a path, and what is escaped in it.
-_DOTS = re.compile(r"(\\[\\.]|\.)")
+_DOTS = lazy_pattern(r"(\\[\\.]|\.)")
 
 JSON = "json"
 OBJECT = "object"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument, NotSupportedError
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import lazy_module, lazy_pattern
 from ngramdb.registries import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
 from ngramdb.regular_files import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
@@ -29,7 +28,7 @@ else:
     difflib, hashlib, pathlib = lazy_module("difflib"), lazy_module("hashlib"), lazy_module("pathlib")
 
 # Keys of a tokenizer.json; in a text within it there would be backslashes before the quotes.
-_KEYS = (re.compile(rb'"model"\s*:\s*\{'), re.compile(rb'"vocab"\s*:\s*[{[]\s*["[]'))
+_KEYS = (lazy_pattern(rb'"model"\s*:\s*\{'), lazy_pattern(rb'"vocab"\s*:\s*[{[]\s*["[]'))
 # A model of SentencePiece begins with its first piece: field 1 of a protocol buffer, of a length.
 _FIELD_OF_PIECES = b"\x0a"
 

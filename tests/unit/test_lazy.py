@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import get_origin
 import pytest
 
 import ngramdb
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import lazy_module, lazy_pattern
 from ngramdb.questions.definition import request_named
 
 PACKAGE = Path(ngramdb.__file__).parent
@@ -119,3 +120,21 @@ def test_a_module_that_cannot_be_read_for_open_files_is_an_error_with_advice(
 def test_other_errors_of_an_import_stay() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         _ = lazy_module("ngramdb.no_such_module").y
+
+
+def test_an_expression_is_compiled_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+    real = re.compile
+    monkeypatch.setattr(re, "compile", lambda *arguments: compiled.append(arguments) or real(*arguments))
+    lower = lazy_pattern("(?P<word>[a-z]+)", re.IGNORECASE)
+    assert not compiled
+    found = lower.fullmatch("Word")
+    assert found is not None
+    assert found["word"] == "Word"
+    assert lower.pattern == "(?P<word>[a-z]+)"
+    assert lower.sub("x", "1 Word") == "1 x"
+    with pytest.raises(re.error):
+        lazy_pattern("(").match("a")
+    n = len(compiled)
+    assert lower.fullmatch("1") is None
+    assert len(compiled) == n

@@ -118,6 +118,24 @@ def test_a_first_count_imports_what_it_uses(database):
     assert len(ours) < 165  # each costs a quarter of a millisecond
 
 
+def test_a_first_count_compiles_few_expressions(database):
+    """Each takes up to two milliseconds; modules on the path of a COUNT have forty."""
+    program = f"""
+import re, sys, numpy
+compiled, real = [], re.compile
+def counted(*arguments):
+    caller = sys._getframe(1).f_globals["__name__"]
+    compiled.extend([caller] if caller.startswith("ngramdb") else [])
+    return real(*arguments)
+re.compile = counted
+import ngramdb
+ngramdb.connect({str(database)!r}).execute('COUNT "rose"').fetchall()
+print(len(compiled))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 15
+
+
 @pytest.mark.skipif(sys.flags.dont_write_bytecode, reason="the parser's tables are not kept")
 def test_a_count_on_the_command_line_imports_what_it_uses(database):
     arguments = ["ngramdb", str(database), "-c", 'COUNT "rose"']

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from functools import cache
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from ngramdb.engine.storage.manifest import MAX_TIME, Manifest
 from ngramdb.errors import ConflictError, CorruptionError, ExecutionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.interrupts import Deferred
+from ngramdb.lazy import lazy_pattern
 from ngramdb.segments.container import Container, ContainerWriter
 
 MARKER_KIND = "ROOT"
@@ -31,9 +31,9 @@ KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits
 #: Default limit, in bytes, of the local disk cache for databases in object stores.
 DEFAULT_CACHE_LIMIT = 20 << 30
 
-_MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
-_TEMPORARY = re.compile(rf"(?:{MARKER}|{UNSYNCED}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
-_DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
+_MANIFEST = lazy_pattern(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
+_TEMPORARY = lazy_pattern(rf"(?:{MARKER}|{UNSYNCED}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
+_DATA_FILE = lazy_pattern(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
 
 
 def manifest_name(version: int) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ngramdb import interrupts
 from ngramdb.fork_safety import cached_property
-from ngramdb.lazy import dataclass
+from ngramdb.lazy import dataclass, lazy_pattern
 
 Scalar = str | int | float | bool
 # Values that are checked between two interrupt checks: at most about ten milliseconds.
@@ -278,7 +278,7 @@ class Missing(ValuePredicate):
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
 # Prefix of a metadata field with one of these names: in columns, and in the language.
 PREFIX = "metadata"
-_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED = lazy_pattern(r"\\(.)")
 
 
 @dataclass(frozen=True)

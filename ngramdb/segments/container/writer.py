@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_pattern
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ngramdb._cext.base.checksums import BlockSums
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
-_KIND = re.compile(r"[A-Z0-9]{4}")
+_KIND = lazy_pattern(r"[A-Z0-9]{4}")
 # Bytes whose checksum is made while they are written: a millisecond of work.
 _WORTH_A_THREAD = 1 << 21
 # Bytes copied from a scratch file at a time.
