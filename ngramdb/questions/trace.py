@@ -233,7 +233,7 @@ def _with_fields(plan: Tracing, spans: Spans, summary: dict[str, int]) -> Result
     # Rows are documents, and `total` would be read as their number.
     summary = {"spans": summary["total"], **{name: n for name, n in summary.items() if name != "total"}}
     result = Result(columns, batches(), summary=summary, types=types)
-    result.arrow_types = (*(None for _ in TRACE_COLUMNS), *returned.arrow_types())
+    returned.describe(result, len(TRACE_COLUMNS))
     return result
 
 
