@@ -9,6 +9,7 @@ optimizes it less than the kernels, which saves much of its compile time.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -84,6 +85,7 @@ def main() -> int:
         "--loops", nargs="*", default=[], help="those of them whose Cython has loops that must be fast"
     )
     arguments = parser.parse_args()
+    gc.disable()  # trees of modules stay until the process ends, within some hundred megabytes
     shared = f"{arguments.package}.{arguments.shared}"
     shared_file = arguments.build / (arguments.shared.replace(".", "/") + ".cpp")
     read = {str(Path(__file__).resolve())}

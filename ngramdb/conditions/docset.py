@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.corpus.docsets import intersect, subtract, unite
+from ngramdb._cext.corpus.joins import intersect, subtract, unite
 from ngramdb.types import Docs
 
 

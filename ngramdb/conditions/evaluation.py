@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.corpus.docsets import subtract, unite
+from ngramdb._cext.corpus.joins import subtract, unite
 from ngramdb.conditions.computed_values import date_parts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import Expressions

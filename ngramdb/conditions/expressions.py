@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.corpus.docsets import unite
-from ngramdb._cext.corpus.joins import documents_covered, values_within, windows_with
+from ngramdb._cext.corpus.joins import documents_covered, unite, values_within, windows_with
 from ngramdb.conditions.disjunction import are_apart
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.interruptible_sort import counted, order_of

@@ -17,9 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.docsets import intersect, unite
-from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
-from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.corpus.joins import (
+    intersect,
+    least_ends,
+    sentences_at,
+    sort_positions,
+    unite,
+    values_within,
+)
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.interruptible_sort import counted, each_once, numbered, order_of

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.joins import values_within
-from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.corpus.joins import sentences_at, values_within
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.conditions.interruptible_sort import each_once
 from ngramdb.patterns import Anchor, TokenPattern

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.lm.arpa_lines import ArpaWords
+from ngramdb._cext.text.formats import ArpaWords
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.models import KneserNeyModel, LanguageModel
 from ngramdb.lm.spec import is_whole

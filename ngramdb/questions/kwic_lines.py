@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.corpus.joins import sentences_at
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import Expressions
 from ngramdb.conditions.interruptible_sort import each_once

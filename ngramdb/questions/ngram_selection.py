@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.joins import unite
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.base import pages
-from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb._cext.base import files
+from ngramdb._cext.segment.kinds import TableIndex
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.interrupts import check
@@ -135,7 +135,7 @@ class AttachedSegment(Segment):
 
     def read_along(self, wanted: bool) -> None:
         for array in self._searched:
-            pages.advise(array.data, "usual" if wanted else "at random")
+            files.advise(array.data, "usual" if wanted else "at random")
 
     def parts_to_read(self, room: int) -> list[tuple[int, int]]:
         return [(0, min(room, sum(map(len, self._searched))))]
@@ -143,7 +143,7 @@ class AttachedSegment(Segment):
     def read_part(self, start: int, stop: int) -> None:
         for array in self._searched:
             if start < len(array) and stop > 0:
-                pages.advise(array.data, "now", max(start, 0), min(stop, len(array)))
+                files.advise(array.data, "now", max(start, 0), min(stop, len(array)))
             start, stop = start - len(array), stop - len(array)
 
     def _release(self) -> None:
@@ -152,10 +152,10 @@ class AttachedSegment(Segment):
         After reads all over the files: each of them maps up to 16 pages, so that sampling maps whole files.
         """
         for array in self._searched:
-            pages.advise(array.data, "done")
+            files.advise(array.data, "done")
 
     def resident_bytes(self) -> int:
-        return sum(pages.resident(array.data) for array in self._searched)
+        return sum(files.resident(array.data) for array in self._searched)
 
     @cached_property
     def metadata(self) -> MetadataReader:

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.segment.filtering import filter_rows
 from ngramdb._cext.sort.construction import CoreBudget, lcp_width_for
-from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
+from ngramdb._cext.sort.row_merging import MergeSource, RowMerge, filter_rows
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
 from ngramdb.segments.base import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.segment.filtering import filter_rows
 from ngramdb._cext.sort.construction import CoreBudget
+from ngramdb._cext.sort.row_merging import filter_rows
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import Part, Segment, chunks, rows_of_documents
 from ngramdb.segments.builder import (

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
-from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.corpus.joins import sentences_at
 from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts, tokens_after
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
 from ngramdb._cext.lm.models import LanguageIndex, Model
-from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
+from ngramdb._cext.segment.kinds import DefaultIndex, PlainIndex
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.registries import MODELS
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb._cext.text.decimals import json_list
+from ngramdb._cext.text.formats import json_list
 from ngramdb.api import Result, wire
 from ngramdb.api.verbs import row_formats
 from ngramdb.errors import TimeoutExceeded

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.text.automata import SymbolWords
+from ngramdb._cext.text.words import SymbolWords
 from ngramdb.diacritics import JOINERS, SINGLE, Spelling
 from ngramdb.errors import InvalidArgument, ResourceError
 

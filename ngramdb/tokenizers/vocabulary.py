@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.text_words import word_forms
+from ngramdb._cext.corpus.token_patterns import word_forms
 from ngramdb._cext.text import words as kernel
 from ngramdb.diacritics import Spelling, changed_letters, unmarked
 from ngramdb.errors import CorruptionError, InvalidArgument, ResourceError

@@ -16,7 +16,7 @@ from support.small_indexes import (
     segment_by_builder,
 )
 
-from ngramdb._cext.corpus import docsets
+from ngramdb._cext.corpus import joins
 from ngramdb._cext.sort.construction import first_wrong_row
 
 EXAMPLES = settings(max_examples=120, deadline=None, derandomize=True)
@@ -129,6 +129,6 @@ SORTED = st.one_of(
 @given(SORTED, SORTED)
 def test_set_algebra_equals_that_of_sets(a, b):
     left, right = set(a.tolist()), set(b.tolist())
-    assert docsets.intersect(a, b).tolist() == sorted(left & right)
-    assert docsets.unite(a, b).tolist() == sorted(left | right)
-    assert docsets.subtract(a, b).tolist() == sorted(left - right)
+    assert joins.intersect(a, b).tolist() == sorted(left & right)
+    assert joins.unite(a, b).tolist() == sorted(left | right)
+    assert joins.subtract(a, b).tolist() == sorted(left - right)

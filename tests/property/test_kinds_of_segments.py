@@ -13,7 +13,7 @@ from support.indexes import FAR as FAR_LCPS
 from support.indexes import WIDTHS, segment_of
 
 from ngramdb._cext.corpus.index import Index
-from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb._cext.segment.kinds import TableIndex
 from ngramdb.segments.testing import check_index, check_same, plain_index
 
 TOKENS = st.integers(0, 4)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb._cext.segment.kinds import TableIndex
 from ngramdb.tokenizers.registry import create_tokenizer
 
 

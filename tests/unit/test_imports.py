@@ -49,7 +49,7 @@ BELOW: dict[str, frozenset[str]] = {
     "cli": FACES | {PACKAGE, "cluster", "questions", "serve"},  # the package itself, for its version
     "cluster": frozenset({"api", "ngramdb.questions.signatures", "engine", "_cext"}),
     "serve": frozenset(
-        {"api", "questions", "compat", "lm", "ngramdb.patterns.grams", "ngramdb._cext.text.decimals", PACKAGE}
+        {"api", "questions", "compat", "lm", "ngramdb.patterns.grams", "ngramdb._cext.text.formats", PACKAGE}
     ),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(

@@ -1,19 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Joins of token positions with windows of the text.
+"""Ascending arrays: joins of token positions with windows of the text, sets of documents, and sentences of positions.
 
-Positions and windows are (n,) uint32; positions ascend, a window i is [lo[i], hi[i]). That arrays ascend is the
-caller's promise and is not checked; what doesn't gives wrong answers, never an access out of bounds. The
-GIL is released, and work can be stopped (`ngramdb.interrupts`).
+Positions, windows and document numbers are uint32; positions ascend, documents ascend strictly, and window i is
+[lo[i], hi[i]). The caller promises the order, and it is not checked; without it answers are wrong, but no access is out
+of bounds. The GIL is released, and work on positions can be stopped (`ngramdb.interrupts`).
 """
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
-
+from ngramdb._cext.base.interrupt cimport current_poll, Poll, translate_exception
 
 cdef extern from "ngramdb/corpus/joins.hpp" namespace "ngramdb" nogil:
     void c_windows_with "ngramdb::windows_with"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
@@ -171,3 +170,67 @@ def distinct(const int64_t[::1] values):
     if found.size() > 0:
         memcpy(&first_view[0], found.data(), sizeof(int64_t) * found.size())
     return first, numbers
+
+
+cdef extern from "ngramdb/corpus/docsets.hpp" namespace "ngramdb" nogil:
+    size_t select_common(const uint32_t*, size_t, const uint32_t*, size_t, bint, uint32_t*)
+    size_t unite_sorted(const uint32_t*, size_t, const uint32_t*, size_t, uint32_t*)
+
+
+cdef object select(const uint32_t[::1] a, const uint32_t[::1] b, bint keep_common):
+    out = np.empty(a.shape[0], dtype=np.uint32)
+    cdef uint32_t[::1] view = out
+    cdef size_t n = 0
+    if a.shape[0] > 0:
+        with nogil:
+            n = select_common(address(a), a.shape[0], address(b), b.shape[0], keep_common, &view[0])
+    return out[:n].copy() if 2 * n < a.shape[0] else out[:n]
+
+
+def intersect(const uint32_t[::1] a, const uint32_t[::1] b):
+    """Values in both. Cost: O(s log(l / s + 1)) for a shorter array of s values and a longer one of l."""
+    return select(a, b, True) if a.shape[0] <= b.shape[0] else select(b, a, True)
+
+
+def subtract(const uint32_t[::1] a, const uint32_t[::1] b):
+    """Values of a that are not in b. Cost: O(n_a log(n_b / n_a + 1))."""
+    return select(a, b, False)
+
+
+def unite(const uint32_t[::1] a, const uint32_t[::1] b):
+    """Values of either, each once. Cost: O(n_a + n_b)."""
+    out = np.empty(a.shape[0] + b.shape[0], dtype=np.uint32)
+    cdef uint32_t[::1] view = out
+    cdef size_t n = 0
+    if out.shape[0] > 0:
+        with nogil:
+            n = unite_sorted(address(a), a.shape[0], address(b), b.shape[0], &view[0])
+    return out[:n]
+
+
+cdef extern from "ngramdb/corpus/sentence_bits.hpp" namespace "ngramdb" nogil:
+    cdef cppclass SentenceBits:
+        const uint8_t* bytes
+        uint64_t n
+
+    void c_sentences_at "ngramdb::sentences_at"(const SentenceBits&, const uint32_t*, size_t, uint32_t*, uint32_t*, Poll*) except +translate_exception
+
+
+def sentences_at(const uint8_t[::1] bits not None, const uint32_t[::1] positions not None):
+    """The sentence of each position, half-open: two (n,) uint32.
+
+    `bits` has a bit per symbol of a segment, the least significant bit of a byte first; it is set at the beginning of a
+    sentence and for separators. Cost: a few nanoseconds per position, and one per 8 tokens of its sentence.
+    """
+    cdef size_t n = positions.shape[0]
+    lo, hi = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] lows = lo
+    cdef uint32_t[::1] highs = hi
+    cdef SentenceBits vector
+    vector.n = 8 * <uint64_t>bits.shape[0]
+    vector.bytes = &bits[0] if bits.shape[0] > 0 else NULL
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            c_sentences_at(vector, &positions[0], n, &lows[0], &highs[0], &poll)
+    return lo, hi

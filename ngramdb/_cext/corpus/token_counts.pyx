@@ -115,7 +115,7 @@ cdef class WindowCounts:
             const uint8_t[::1] sentences=None):
         """Add the tokens up to `left` tokens before the occurrences and up to `right` after them.
 
-        With the segment's `sentences`, as `sentence_bits.sentences_at` takes them, those before an occurrence are of the
+        With the segment's `sentences`, as `joins.sentences_at` takes them, those before an occurrence are of the
         sentence of its first token, and those after it of that of its last one.
 
         Parameters

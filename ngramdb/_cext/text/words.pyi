@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from numpy import int64, uint8, uint32, uint64
+from numpy import bool_, int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
 UNICODE_VERSION: str
@@ -23,3 +23,9 @@ class Vocabulary:
     def words(self, ids: NDArray[uint32]) -> list[str]: ...
     def export(self, start: int = 0, stop: int | None = None) -> tuple[NDArray[uint8], NDArray[uint64]]: ...
     def first_wrong(self) -> int: ...
+
+class SymbolWords:
+    def __init__(self, symbols: NDArray[uint32], offsets: NDArray[int64], n_symbols: int) -> None: ...
+    def accepted(
+        self, class_of: NDArray[uint32], table: NDArray[uint32], accepting: NDArray[uint8]
+    ) -> NDArray[bool_]: ...

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb._cext.segment.kinds import TableIndex
 from ngramdb.engine.corpus import caches
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.local_files import map_file

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import fork_safety
-from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb._cext.segment.kinds import TableIndex
 from ngramdb.engine.storage.files import temporary_name
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.engine.storage.store import Store

@@ -241,22 +241,22 @@ class Container:
 
     def prefer_large_pages(self) -> None:
         """Ask for large pages, with which what is not in memory is read by megabytes."""
-        from ngramdb._cext.base import pages
+        from ngramdb._cext.base import files
 
         if self._is_mapped():
-            pages.advise(self._buffer, "usual")
-            pages.advise(self._buffer, "large pages")
+            files.advise(self._buffer, "usual")
+            files.advise(self._buffer, "large pages")
 
     def read_ahead(self, start: int, stop: int) -> None:
         """Read the file's bytes [start, stop) into memory. Verifies nothing; other threads run meanwhile."""
-        from ngramdb._cext.base import pages
+        from ngramdb._cext.base import files
 
         if self._source is not None:
             self._source.need(start, stop)
         if not self._is_mapped():
             return
         self._check_length()
-        pages.advise(self._buffer, "now", start, stop)
+        files.advise(self._buffer, "now", start, stop)
 
     def verify_beforehand(self, start: int, stop: int) -> None:
         """Check the blocks within the file's bytes [start, stop), so that no question has to.
@@ -270,18 +270,18 @@ class Container:
 
     def done_with(self, start: int, stop: int) -> None:
         """Let the file's bytes [start, stop) no longer count as this process's memory."""
-        from ngramdb._cext.base import pages
+        from ngramdb._cext.base import files
 
         if self._is_mapped():
-            pages.advise(self._buffer, "done", start, stop)
+            files.advise(self._buffer, "done", start, stop)
 
     def resident_bytes(self) -> int:
         """Return the number of bytes of the file in memory, or fetched at all. Cost: about 10 ns per page."""
-        from ngramdb._cext.base import pages
+        from ngramdb._cext.base import files
 
         if self._source is not None:
             return self._source.n_present
-        return pages.resident(self._buffer) if self._is_mapped() else len(self._buffer)
+        return files.resident(self._buffer) if self._is_mapped() else len(self._buffer)
 
     def verify(self) -> None:
         """Read the whole file and check every byte against its checksum.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb._cext.lm.arpa_lines import ArpaWords
+from ngramdb._cext.text.formats import ArpaWords
 
 WORDS = ["a", "", "übel", "\U0001f600", "</s>"]
 EDGES = [0.0, 1e-8, -9e-8, -1e-7, -1.2e-7, -9.9e-7, -1e-6, -1.1e-6, 1e-5, -0.5, -10.0, 3.0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb._cext.text.decimals import json_list
+from ngramdb._cext.text.formats import json_list
 
 RANGES = {np.uint32: (0, 2**32 - 1), np.int64: (-(2**63), 2**63 - 1), np.uint64: (0, 2**64 - 1)}
 

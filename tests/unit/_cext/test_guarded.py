@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 from support.indexes import arrays_of, packed, with_lcps
 
-from ngramdb._cext.corpus import docsets, joins
+from ngramdb._cext.corpus import joins
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.lm.models import LanguageIndex
-from ngramdb._cext.segment import filtering
 from ngramdb._cext.segment.segment_index import SegmentIndex, SuffixIndex
-from ngramdb._cext.sort import construction
+from ngramdb._cext.sort import construction, row_merging
 from ngramdb._cext.text import pieces, words
 from ngramdb.errors import CorruptionError, NgramdbError
 
@@ -99,7 +98,7 @@ def test_sets_and_joins():
         for _ in range(20 * N_ROUNDS):
             a, b, c, d = (crafted(rng) for _ in range(4))
             same = [guarded(np.resize(x, a.size).astype(np.uint32)) if x.size else a for x in (b, c, d)]
-            for function in (docsets.intersect, docsets.subtract, docsets.unite):
+            for function in (joins.intersect, joins.subtract, joins.unite):
                 attempt(function, a, b)
             attempt(joins.windows_with, b, a, same[0])
             attempt(joins.values_within, b, a, same[0])
@@ -125,7 +124,7 @@ def test_building():
             for width in (0, 7):
                 attempt(construction.mark_lcps, text, rows.copy(), width)
                 attempt(construction.key_directory, text, rows, None, width)
-                attempt(filtering.filter_rows, rows, starts, crafted(rng, np.uint8, 2), width)
+                attempt(row_merging.filter_rows, rows, starts, crafted(rng, np.uint8, 2), width)
             attempt(construction.first_wrong_row, text, rows)
             fit(rng, rows, dtype)
 
@@ -139,7 +138,7 @@ def fit(rng, rows, dtype):
     n = offsets.size - 1
     starts = guarded((offsets + np.arange(n + 1)).astype(np.uint32))
     kept = guarded(rng.integers(0, 2, n).astype(np.uint8))
-    attempt(filtering.filter_rows, rows, starts, kept, int(rng.choice([0, 7])))
+    attempt(row_merging.filter_rows, rows, starts, kept, int(rng.choice([0, 7])))
     for room in (rows.size + n, rows.size + n - 1):
         out = guarded(np.zeros(room, dtype=np.uint32))
         attempt(construction.write_symbols, guarded(rows.astype(dtype)), guarded(offsets), out)

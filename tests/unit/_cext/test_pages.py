@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ngramdb._cext.base.pages import FileMap, advise, resident
+from ngramdb._cext.base.files import FileMap, advise, resident
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files are mapped by Python there")
 

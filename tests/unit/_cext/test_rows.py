@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.indexes import WIDTHS, arrays_of, stream_of
 
-from ngramdb._cext.segment.filtering import filter_rows
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import CoreBudget, key_directory, lcp_width_for, mark_lcps, suffix_array
+from ngramdb._cext.sort.row_merging import filter_rows
 
 
 def key_of(stream, position):

@@ -102,7 +102,7 @@ def test_the_largest_id_says_how_wide_they_are(tmp_path: Path, largest: int, dty
     ("layout", "message"),
     [
         ({"version": 6}, "version 4 or 5, not 6"),
-        ({"shards": 0}, "from 1 on, not 0"),
+        ({"shards": 0}, "at least 1, not 0"),
         ({"token_dtype": "u64"}, "not 'u64'"),
         ({"token_dtype": "u8"}, "the token id 255, and u8 has room for ids below 255"),
     ],

@@ -100,7 +100,7 @@ def test_sections_are_aligned_followed_by_zeros_and_verified_at_any_length(lengt
 
 @pytest.mark.parametrize("block_size", [0, 1, 2048, 4095, 5000, 2 * BLOCK_SIZE, -4096])
 def test_a_block_has_a_size_that_readers_know(block_size):
-    with pytest.raises(InvalidArgument, match="a block has 4096, 8192, 16384, 32768, 65536 bytes, not"):
+    with pytest.raises(InvalidArgument, match="a block must have 4096, 8192, 16384, 32768, 65536 bytes, not"):
         make(block_size=block_size)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.indexes import packed
 
-from ngramdb._cext.corpus.sentence_bits import sentences_at
+from ngramdb._cext.corpus.joins import sentences_at
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError
 from ngramdb.interrupts import Interrupt

@@ -11,8 +11,7 @@ from support.polls import is_stopped, n_polls
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import ngramdb
-from ngramdb._cext.corpus.text_words import word_forms
-from ngramdb._cext.corpus.token_patterns import Matcher
+from ngramdb._cext.corpus.token_patterns import Matcher, word_forms
 from ngramdb.errors import InvalidArgument
 from ngramdb.tokenizers import vocabulary as module
 from ngramdb.tokenizers.words import WordsTokenizer

@@ -20,7 +20,7 @@ from functools import cache
 from types import TracebackType
 
 from ngramdb import interrupts
-from ngramdb._cext.base.descriptors import Descriptor
+from ngramdb._cext.base.files import Descriptor
 from ngramdb.engine.storage.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
 from ngramdb.regular_files import NO_FOLLOW, open_regular
@@ -116,11 +116,11 @@ def map_file(fd: int, n_bytes: int) -> memoryview:
 
         return memoryview(mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ))
 
-    from ngramdb._cext.base import pages
+    from ngramdb._cext.base import files
 
-    mapped = memoryview(pages.FileMap(fd, n_bytes))
+    mapped = memoryview(files.FileMap(fd, n_bytes))
     if n_bytes >= _FEWEST_BYTES:  # a hint: it does not matter if it is ignored
-        pages.advise(mapped, "at random")
+        files.advise(mapped, "at random")
     return mapped
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from ngramdb import fork_safety, interrupts
-from ngramdb._cext.base.descriptors import Descriptor
+from ngramdb._cext.base.files import Descriptor
 from ngramdb.engine.storage.directory.local_files import map_file
 from ngramdb.engine.storage.files import DEFAULT_CACHE_LIMIT
 from ngramdb.errors import QueryCancelled, StorageError

@@ -17,7 +17,7 @@ import sys
 from abc import ABC, abstractmethod
 from functools import cache
 
-from ngramdb._cext.base.descriptors import Descriptor
+from ngramdb._cext.base.files import Descriptor
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.local_files import (
     FileLock,

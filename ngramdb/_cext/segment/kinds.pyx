@@ -1,18 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
-"""Segments in the layouts of other programs: a text with separators, and a table of pointers to its suffixes.
+"""Kinds of segments besides ngramdb's own.
 
-The parts shared with the native kind, and the differences in order, are described in table_segment.hpp and
-reversed_table_segment.hpp.
+`TableIndex` reads the layouts of other programs: a text with separators, and a table of pointers to its suffixes. The
+parts shared with the native kind, and the differences in order, are described in table_segment.hpp and
+reversed_table_segment.hpp. `PlainIndex`, the simplest kind, and `DefaultIndex`, any other one that answers by its
+primitives alone, serve the test kit (`ngramdb.segments.testing`); they are slow.
 """
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 
-from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
-from ngramdb._cext.segment.segment cimport Segment, TokenId
+from ngramdb._cext.base.interrupt cimport current_poll, Poll, translate_exception
+from ngramdb._cext.segment.segment cimport Position, Segment, TokenId
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 cdef extern from "ngramdb/segment/table_arrays.hpp" namespace "ngramdb" nogil:
@@ -121,3 +123,46 @@ cdef class TableIndex(SegmentIndex):
         cdef const uint64_t[::1] view = keys
         if len(keys):
             self.table.set_keys(&view[0], view.shape[0], self.stride)
+
+
+cdef extern from "ngramdb/segment/reference_segments.hpp" namespace "ngramdb" nogil:
+    cdef cppclass PlainSegment(Segment):
+        PlainSegment(const uint32_t*, const int64_t*, size_t, Position) except +translate_exception
+
+    cdef cppclass SegmentByDefaults(Segment):
+        SegmentByDefaults(const Segment&) except +translate_exception
+
+
+cdef class PlainIndex(SegmentIndex):
+    """Documents in memory, in plain arrays.
+
+    Parameters
+    ----------
+    ids, offsets : (m,) and (n + 1,) integers : document d is ids[offsets[d]:offsets[d + 1]]
+    first : the position of the first token
+    name : to be named in errors
+
+    Raises
+    ------
+    ValueError : the offsets do not fit the ids
+    """
+
+    def __cinit__(self, ids, offsets, uint64_t first=0, str name=""):
+        cdef const uint32_t[::1] id_view = np.ascontiguousarray(ids, dtype=np.uint32)
+        cdef const int64_t[::1] offset_view = np.ascontiguousarray(offsets, dtype=np.int64)
+        cdef size_t n = offset_view.shape[0]
+        given = np.asarray(offset_view)
+        if n == 0 or given[0] != 0 or given[n - 1] != id_view.shape[0] or (np.diff(given) < 0).any():
+            raise ValueError(f"offsets must ascend from 0 to {id_view.shape[0]}, the number of ids")
+        cdef const uint32_t* data = &id_view[0] if id_view.shape[0] > 0 else NULL
+        self.adopt(new PlainSegment(data, &offset_view[0], n - 1, first), name)
+
+
+cdef class DefaultIndex(SegmentIndex):
+    """The same segment, answering by the defaults of its primitives, whatever its kind overrides."""
+
+    cdef readonly SegmentIndex index
+
+    def __cinit__(self, SegmentIndex index not None):
+        self.index = index  # kept alive
+        self.adopt(new SegmentByDefaults(index.segment[0]), index.name)

@@ -1,7 +1,9 @@
 from collections.abc import Sequence
 
-from numpy import float64, int64
+from numpy import float64, int64, uint32, uint64
 from numpy.typing import NDArray
+
+def json_list(numbers: NDArray[uint32] | NDArray[int64] | NDArray[uint64]) -> bytes: ...
 
 class ArpaWords:
     def __init__(self, words: Sequence[str]) -> None: ...

@@ -1,10 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Mapped files, how they are read (page by page or by large pieces), and which of their pages are in memory."""
+"""Open files: descriptors that are closed with their owners, and mapped files and their pages in memory."""
+
+import os
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.exc cimport PyErr_SetFromErrno
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t, uint8_t
 from libcpp cimport bool as cbool
 
 cdef extern from "ngramdb/base/pages.hpp" namespace "ngramdb" nogil:
@@ -95,3 +97,32 @@ def resident(const uint8_t[::1] buffer not None):
         with nogil:
             found = resident_of(&buffer[0], buffer.shape[0])
     return found
+
+
+cdef object close = os.close
+
+
+cdef class Descriptor:
+    """Closes the descriptor when nothing refers to it any more.
+
+    A `__del__` written in Python would swallow the KeyboardInterrupt of a signal that arrives while it runs.
+    """
+
+    cdef readonly int fd
+
+    def __cinit__(self, int fd):
+        self.fd = fd
+
+    def close(self):
+        """Close it now; a second call does nothing. Raises OSError."""
+        cdef int fd = self.fd
+        self.fd = -1
+        if fd >= 0:
+            close(fd)
+
+    def __dealloc__(self):
+        if self.fd >= 0:
+            try:
+                close(self.fd)
+            except OSError:
+                pass
