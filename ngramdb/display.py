@@ -8,12 +8,17 @@ and overrides of the direction of the following text. In tables for notebooks no
 from __future__ import annotations
 
 import codecs
-import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ngramdb.diacritics import last_cut
-from ngramdb.lazy import lazy_pattern
+from ngramdb.lazy import lazy_module, lazy_pattern
+
+if TYPE_CHECKING:
+    import html
+else:
+    html = lazy_module("html")
 
 # Control characters of ASCII and Latin-1, which begin escape sequences (ESC and U+009B), ring, erase or move
 # back; Unicode's line and paragraph separators; embeddings, overrides and isolates of bidirectional text.

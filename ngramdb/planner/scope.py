@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER, ModelSpec, is_cut
 from ngramdb.patterns import Doubt, Gram, Noted, Phrase, may_mislead, show_text
 from ngramdb.patterns.grams import bind_gram, bind_text
 from ngramdb.planner import plan
@@ -19,6 +19,11 @@ from ngramdb.planner.parameters import OptionType, Parameters
 from ngramdb.registries import DEFAULT_MATCH
 from ngramdb.source import Catalog, Corpus
 from ngramdb.tokenizers.base import Tokenizer
+
+if TYPE_CHECKING:
+    from ngramdb.lm import spec as models
+else:
+    models = lazy_module("ngramdb.lm.spec")
 
 
 class Range(NamedTuple):
@@ -254,15 +259,15 @@ class Scope:
                 return os.fsdecode(path.encode())
         return path
 
-    def model(self, node: ast.ModelClause | None) -> ModelSpec:
+    def model(self, node: ast.ModelClause | None) -> models.ModelSpec:
         """Return the model of USING; NGRAM by default."""
         if node is None:
-            return ModelSpec()
-        return ModelSpec(
+            return models.ModelSpec()
+        return models.ModelSpec(
             node.kind,
-            self.number(node.order, "ORDER", 1, MAX_ORDER),
-            self.real(node.weight, "the weight of stupid backoff", SHARES) or BACKOFF_WEIGHT,
-            self.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
+            self.number(node.order, "ORDER", 1, models.MAX_ORDER),
+            self.real(node.weight, "the weight of stupid backoff", SHARES) or models.BACKOFF_WEIGHT,
+            self.number(node.min_count, "MIN COUNT", 1, models.MAX_MIN_COUNT) or 1,
         )
 
     def options(self, nodes: tuple[ast.Option, ...], known: dict[str, OptionType]) -> dict[str, Any]:
@@ -358,7 +363,7 @@ def require_sentences(scope: Scope, node: ast.Node, corpus: Corpus) -> None:
 
 def why_not_in_sentences(corpus: Corpus, own_names: Sequence[str]) -> str | None:
     """Return why texts cannot be scored as sentences of a corpus, or None. Cost: as `require_sentences`."""
-    if is_cut(corpus):
+    if models.is_cut(corpus):
         why: str | None = (
             f"models of {corpus.entry.name} split documents at its sentence_separator, not at the sentences "
             "that patterns find"

@@ -26,11 +26,11 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.fork_safety import cached_property
+from ngramdb.lazy import dataclass
 from ngramdb.segments.metadata_columns import (
     ARROW_KEY,
     JSON,
@@ -200,7 +200,7 @@ class MetadataReader:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Field:
     """A column of the file: its index, and the meaning of its values."""
 

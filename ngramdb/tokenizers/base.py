@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ngramdb.diacritics import Spelling
 from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
 from ngramdb.interrupts import check
+from ngramdb.lazy import dataclass
 from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.types import token_id, token_ids
 

@@ -22,10 +22,10 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ngramdb.errors import ResourceError
+from ngramdb.lazy import dataclass
 
 # Symbols that are sorted and written in a millisecond: below, only the number of segments matters.
 FLOOR = 1 << 13
