@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         document_columns,
         language_models,
         packing,
-        python_warnings,
         results,
         to_ast,
         trace,
+        verbs,
     )
     from ngramdb.questions.results import (
         Spans,
@@ -41,7 +41,7 @@ else:
     language_models = lazy_module("ngramdb.questions.language_models")
     count = lazy_module("ngramdb.questions.count")
     packing = lazy_module("ngramdb.questions.packing")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
     trace = lazy_module("ngramdb.questions.trace")
     to_ast = lazy_module("ngramdb.questions.to_ast")
@@ -150,7 +150,7 @@ class ArrayVerbs:
                 packing.pack(ngrams, self._bound.encode_ngram)  # names the first invalid id
                 raise
         if isinstance(ngrams, list) and not counts.all():
-            python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+            verbs.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
     @checked_flags
@@ -196,7 +196,7 @@ class ArrayVerbs:
         """
         view = self._bound.current()
         if isinstance(given, str):
-            python_warnings.warn_of(view, given)
+            verbs.warn_of(view, given)
         with self._bound.work():
             return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
 

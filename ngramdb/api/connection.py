@@ -20,8 +20,7 @@ from ngramdb.display import visible
 from ngramdb.errors import BindError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.names import default_corpus
-from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options
+from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, checked_options, default_corpus
 from ngramdb.registries import DEFAULT_TOKENIZER
 from ngramdb.types import checked_flags
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.arrow_objects import SOURCE, is_table, rows_of
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
+from ngramdb.ingest.readers.arrow_data import SOURCE, is_table, rows_of
 from ngramdb.questions import packing
 from ngramdb.questions.packing import is_iterable, iterates_over_names
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
-    from ngramdb.questions import corpora, docs, parsing, python_warnings, to_ast
+    from ngramdb.questions import corpora, docs, parsing, to_ast, verbs
     from ngramdb.questions.binder import Binder
     from ngramdb.source import IntArray
 else:
     statements = lazy_module("ngramdb.api.statements")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     to_ast = lazy_module("ngramdb.questions.to_ast")
     parsing = lazy_module("ngramdb.questions.parsing")
     binders = lazy_module("ngramdb.questions.binder")
@@ -163,7 +163,7 @@ class BoundCorpus:
     def passage(self, text: Any) -> IntArray:
         """Return the ids of a text (or token ids) that is read token by token, and may have none."""
         if isinstance(text, str):
-            python_warnings.warn_of(self.view, text)
+            verbs.warn_of(self.view, text)
         return grams.bind_text(text, self.view.tokenizer).ids
 
     def encode_ngram(self, text: str) -> IntArray:
@@ -242,7 +242,7 @@ class BoundCorpus:
             plan = self.optimized(logical)
         result = statements.answer(self.database, plan, work)
         if result.cautions:
-            python_warnings.warn(result.cautions)
+            verbs.warn(result.cautions)
         return result
 
     def number(self, logical: Plan) -> int:

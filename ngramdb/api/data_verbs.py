@@ -28,15 +28,16 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading import request as loading
     from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.loading.writer import LoadCallback
-    from ngramdb.ingest import arrow_objects
+    from ngramdb.ingest.readers import arrow_data
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.planner import cautions, parameters
     from ngramdb.planner import parameters as load_options
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.questions import binder, delete, parsing, python_warnings, to_ast
-    from ngramdb.questions import copy as copying
+    from ngramdb.questions import binder, maintenance, parsing, to_ast
+    from ngramdb.questions import corpora as copying
     from ngramdb.questions import docs as document_queries
+    from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.signatures import Documents, LoadOptions, Table, Unpack
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
@@ -44,8 +45,8 @@ else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.questions.binder")
-    copying = lazy_module("ngramdb.questions.copy")
-    delete = lazy_module("ngramdb.questions.delete")
+    copying = lazy_module("ngramdb.questions.corpora")
+    maintenance = lazy_module("ngramdb.questions.maintenance")
     document_queries = lazy_module("ngramdb.questions.docs")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
@@ -53,13 +54,13 @@ else:
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     infini_gram_files = lazy_module("ngramdb.engine.corpus.infini_gram_files")
     conversion = lazy_module("ngramdb.api.conversion")
-    arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
+    arrow_data = lazy_module("ngramdb.ingest.readers.arrow_data")
     loads = lazy_module("ngramdb.engine.loading.loads")
     loading = lazy_module("ngramdb.engine.loading.request")
     load_options = lazy_module("ngramdb.planner.parameters")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.questions.parsing")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    python_warnings = lazy_module("ngramdb.questions.verbs")
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 Path = str | os.PathLike[str]
@@ -160,7 +161,7 @@ class DataVerbs:
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = load_options.checked_options(given, load_options.LOAD_OPTIONS)
         database, skip = self._bound.database, on_error == "skip"
-        if arrow_objects.is_table(paths):
+        if arrow_data.is_table(paths):
             request = loading.LoadRequest((), skip, **checked)
             with self._bound.work():
                 return corpora.load_table(database, self.name, request, paths, progress)
@@ -218,7 +219,7 @@ class DataVerbs:
         with self._bound.work():
             session = self._bound.session()
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
-            return delete.remove(session, self.name, bind, statement, reason).documents
+            return maintenance.remove(session, self.name, bind, statement, reason).documents
 
     def removals(self) -> Removals:
         """Return the removals so far, oldest first: SHOW REMOVALS.

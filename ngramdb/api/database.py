@@ -30,7 +30,7 @@ from ngramdb.errors import (
 )
 from ngramdb.interrupts import Interrupt, ProgressCallback, Work, check, current, guarded, holding
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.names import default_corpus
+from ngramdb.planner.parameters import default_corpus
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changing
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
     from ngramdb.engine.loading.writer import LoadCallback
     from ngramdb.planner import cautions
-    from ngramdb.questions import python_warnings
+    from ngramdb.questions import verbs
 else:
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     cautions = lazy_module("ngramdb.planner.cautions")
     attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")
@@ -65,7 +65,7 @@ def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Ver
             finally:
                 database.store.let_go()
                 if database.lost is not None:
-                    python_warnings.warn(database.cautions())
+                    verbs.warn(database.cautions())
 
         return call  # type: ignore[return-value]
 

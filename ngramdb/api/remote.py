@@ -34,11 +34,11 @@ from ngramdb.display import visible
 from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.display import drawn
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.ingest import arrow_objects
+from ngramdb.ingest.readers import arrow_data
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
-from ngramdb.questions import python_warnings
+from ngramdb.questions import verbs
 from ngramdb.questions.verbs import LazyVerb
 from ngramdb.types import array_of, check_flags
 
@@ -279,7 +279,7 @@ class RemoteCorpus(_Verbs):
         part = RemoteCorpus(self._connection, self.name, self._database, conditions)
         part._told = self._told
         told: list[tuple[str, str]] = []
-        with python_warnings.collected(told):
+        with verbs.collected(told):
             _ = part.n_documents  # raises an error of the condition here, and not in the first verb
         part._told |= frozenset(told)
         _warn(told)
@@ -316,7 +316,7 @@ class RemoteCorpus(_Verbs):
 
 def _warn(said: Iterable[tuple[str, str]]) -> None:
     """Warn the caller with the messages of a server, each with the name of its category."""
-    python_warnings.warn(Caution(message, getattr(errors, category)) for message, category in said)
+    verbs.warn(Caution(message, getattr(errors, category)) for message, category in said)
 
 
 def _verb(name: str) -> Callable[..., Any]:
@@ -330,7 +330,7 @@ def _verb(name: str) -> Callable[..., Any]:
         arguments = signature.bind(self, *args, **named).arguments
         check_flags(inspect.unwrap(local), arguments)
         for one in of_ngrams.intersection(arguments):
-            if arrow_objects.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
+            if arrow_data.is_table(arguments[one]):  # a column of a frame: its values, not rows of a table
                 arguments[one] = list(arguments[one])
         return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
 

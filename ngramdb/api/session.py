@@ -17,7 +17,8 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api.verbs import corpora, exporting
     from ngramdb.api.verbs import corpora as analyzing
-    from ngramdb.engine.changes import audit, combining, compaction, removals
+    from ngramdb.engine.changes import audit, compaction, removals
+    from ngramdb.engine.changes import change as changes
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
     from ngramdb.engine.changes.removals import RestoreOutcome
@@ -39,7 +40,7 @@ else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     attached = lazy_module("ngramdb.engine.corpus.attached")
     audit = lazy_module("ngramdb.engine.changes.audit")
-    combining = lazy_module("ngramdb.engine.changes.combining")
+    changes = lazy_module("ngramdb.engine.changes.change")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
     removals = lazy_module("ngramdb.engine.changes.removals")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
@@ -195,9 +196,9 @@ class DatabaseSession:
         self._database.require_own(other)
         if sign > 0:
             with self.change(name, f"add {other} to {name}") as change:
-                return combining.add_corpus(change, other, version)
+                return changes.add_corpus(change, other, version)
         with self.change(name, f"subtract {other} from {name}") as change:
-            return combining.subtract_corpus(change, other, version, statement)
+            return changes.subtract_corpus(change, other, version, statement)
 
     def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written:
         return exporting.export_rows(rows, path, format)

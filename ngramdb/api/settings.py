@@ -14,8 +14,7 @@ from ngramdb.engine.storage.store import DURABILITY, PREWARM
 from ngramdb.engine.storage.upkeep import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module, lazy_pattern
-from ngramdb.planner.names import listing, nearest
-from ngramdb.planner.parameters import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
+from ngramdb.planner.parameters import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType, listing, nearest
 from ngramdb.registries import DEFAULT_MATCH, MATCHES
 from ngramdb.types import plain
 

@@ -11,7 +11,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, NotSupportedError
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.parameters import listing, nearest
 
 if TYPE_CHECKING:
     from ngramdb.engine.corpus import algebra

@@ -26,9 +26,9 @@ from ngramdb.questions.plans import Action, is_question, run
 
 if TYPE_CHECKING:
     from ngramdb.planner import cautions
-    from ngramdb.questions import python_warnings, show
+    from ngramdb.questions import show, verbs
 else:
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     cautions = lazy_module("ngramdb.planner.cautions")
     show = lazy_module("ngramdb.questions.show")
 
@@ -70,7 +70,7 @@ def execute_all(
     for statement in statements:
         result.close()
         if result.cautions:  # its note will not be displayed
-            python_warnings.warn(result.cautions)
+            verbs.warn(result.cautions)
         before = work.committed
         if timeout is None:
             work = database.work(None, progress)

@@ -23,12 +23,12 @@ from ngramdb.types import array_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from ngramdb.ingest import arrow_objects
+    from ngramdb.ingest.readers import arrow_data
     from ngramdb.questions import parsing
 else:
     np = lazy_module("numpy")
     parsing = lazy_module("ngramdb.questions.parsing")
-    arrow_objects = lazy_module("ngramdb.ingest.arrow_objects")
+    arrow_data = lazy_module("ngramdb.ingest.readers.arrow_data")
 
 #: The variable for a token, which keeps it out of the list of processes.
 TOKEN_VARIABLE = "NGRAMDB_TOKEN"
@@ -132,8 +132,8 @@ def sent(value: Any) -> Any:
         return {"kind": "tuple", "of": [sent(item) for item in value]}
     if isinstance(value, Mapping):
         return {"kind": "object", "of": [[str(name), sent(item)] for name, item in value.items()]}
-    if arrow_objects.is_table(value):
-        return [sent(row) for batch in arrow_objects.opened(value)[1] for row in batch.to_pylist()]
+    if arrow_data.is_table(value):
+        return [sent(row) for batch in arrow_data.opened_table(value)[1] for row in batch.to_pylist()]
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, set, frozenset)):
         return [sent(item) for item in value]
     raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.human import error_lines
-from ngramdb.cli.terminal.modes import MODES
-from ngramdb.cli.terminal.screen import Screen, detect
+from ngramdb.cli.terminal.screen import MODES, Screen, detect
 from ngramdb.display import visible
 from ngramdb.errors import LockedError, NgramdbError, QueryCancelled, QueryError, TimeoutExceeded, what_stays
 

@@ -15,8 +15,19 @@ from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.cluster import crew as starting
-from ngramdb.cluster.crew import AWAY_S, Crew, Job, MemberLost, ray
-from ngramdb.cluster.worker_state import Library, ask_batch, ask_index, ask_segments, resolved, warm_segments
+from ngramdb.cluster.crew import (
+    AWAY_S,
+    Crew,
+    Job,
+    Library,
+    MemberLost,
+    ask_batch,
+    ask_index,
+    ask_segments,
+    ray,
+    resolved,
+    warm_segments,
+)
 from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, WarmedIndex, parts_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory import directory_at

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.api import CommitReport, Connection, build, connect
 from ngramdb.api.database import Database
-from ngramdb.cluster import crew, worker_state
+from ngramdb.cluster import crew
 from ngramdb.cluster.crew import ray
 from ngramdb.engine.changes.compaction import CompactionOutcome, Rewrite, Rewritten, rewrite
 from ngramdb.engine.storage.directory import RealDirectory
@@ -65,7 +65,7 @@ def load(
     on_error: str = "fail",
     progress: Callable[[ClusterProgress], None] | None = None,
     settings: Mapping[str, Any] | None = None,
-    retries: int = worker_state.RETRIES,
+    retries: int = crew.RETRIES,
     lock_timeout: float = 0.0,
     **options: Unpack[BuildOptions],
 ) -> CommitReport:
@@ -145,7 +145,7 @@ def _run(
     references = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
     documents = tokens = 0
     advice = "Start the same load again to resume with the finished parts"
-    for done, (_, report) in enumerate(worker_state.results(references, retries, advice), start=1):
+    for done, (_, report) in enumerate(crew.results(references, retries, advice), start=1):
         documents, tokens = documents + report.documents, tokens + report.tokens
         if progress is not None:
             progress(ClusterProgress(done, n, documents, tokens, time.perf_counter() - started))
@@ -153,7 +153,7 @@ def _run(
 
 def _build(out: str, paths: list[str], shard: tuple[int, int], arguments: dict[str, Any]) -> Any:
     """Run a task's work."""
-    return worker_state.answer_of(build, out, paths, shard, **arguments)
+    return crew.answer_of(build, out, paths, shard, **arguments)
 
 
 @contextlib.contextmanager
@@ -219,7 +219,7 @@ def compact(
     *,
     address: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    retries: int = worker_state.RETRIES,
+    retries: int = crew.RETRIES,
     lock_timeout: float = 0.0,
 ) -> CompactionOutcome:
     """Merge small segments and drop removed documents, each new segment written by a task of Ray: COMPACT.
@@ -272,10 +272,10 @@ def _merged(
 ) -> list[Rewritten | None]:
     """Return the tasks' results for these rewrites, in order."""
     os.makedirs(out, exist_ok=True)
-    task = ray.remote(num_cpus=threads, max_retries=retries)(worker_state.answer_of)
+    task = ray.remote(num_cpus=threads, max_retries=retries)(crew.answer_of)
     references = [task.remote(_merge, path, corpus, version, out, one) for one in wanted]
     made: list[Rewritten | None] = [None] * len(wanted)
-    for i, result in worker_state.results(references, retries, "Start the same call again"):
+    for i, result in crew.results(references, retries, "Start the same call again"):
         made[i] = result
     return made
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.joins import subtract, unite
-from ngramdb.conditions.computed_values import date_parts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import Expressions
-from ngramdb.conditions.field_values import FieldReader
+from ngramdb.conditions.field_values import FieldReader, date_parts
 from ngramdb.conditions.occurrences import Finder
 from ngramdb.conditions.overlap_field import Overlap
 from ngramdb.conditions.predicates import compare_numbers, meets

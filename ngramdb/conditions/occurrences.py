@@ -28,8 +28,7 @@ from ngramdb._cext.corpus.joins import (
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.interruptible_sort import counted, each_once, numbered, order_of
-from ngramdb.conditions.stored_text import TextMatches
-from ngramdb.conditions.text_search import Cuts, spelled_cuts
+from ngramdb.conditions.stored_text import Cuts, TextMatches, spelled_cuts
 from ngramdb.conditions.token_matches import TokenMatches
 from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredText, StoredWords, TokenPattern, Variants
 from ngramdb.planner import choices

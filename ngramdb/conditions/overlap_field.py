@@ -31,7 +31,7 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb.conditions.docset import PlaceSet
 from ngramdb.conditions.edge_spellings import spellings_of
 from ngramdb.conditions.interruptible_sort import each_once
-from ngramdb.conditions.text_search import longest_matches
+from ngramdb.conditions.stored_text import longest_matches
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus

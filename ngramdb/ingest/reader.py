@@ -10,7 +10,7 @@ from typing import Any
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, field_paths, has_field, missing_field
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.arrow_files import read_arrow, read_parquet
+from ngramdb.ingest.readers.arrow_data import read_arrow, read_parquet
 from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.readers.delimited import read_delimited
 from ngramdb.ingest.readers.jsonl import parse_object, read_jsonl

@@ -25,7 +25,7 @@ from ngramdb.formats import (
 )
 from ngramdb.ingest import remote
 from ngramdb.ingest.remote import is_url
-from ngramdb.regular_files import inherited_descriptor, open_named, require_regular
+from ngramdb.strict_reading import inherited_descriptor, open_named, require_regular
 
 PathLike = str | os.PathLike[str]
 

@@ -30,7 +30,7 @@ from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.formats import COMPRESSIONS, format_of_beginning
 from ngramdb.ingest import remote
-from ngramdb.regular_files import open_named
+from ngramdb.strict_reading import open_named
 
 if TYPE_CHECKING:
     from ngramdb.ingest.sources import Source

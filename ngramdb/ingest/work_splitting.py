@@ -18,12 +18,12 @@ from typing import BinaryIO
 from ngramdb import formats, interrupts
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.formats import named
-from ngramdb.ingest.readers.arrow_files import n_arrow_rows, n_parquet_rows
+from ngramdb.ingest.readers.arrow_data import n_arrow_rows, n_parquet_rows
 from ngramdb.ingest.readers.jsonl import BYTE_ORDER_MARK
 from ngramdb.ingest.readers.lines import LineReader, opened
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, Limits, Meter, compression_of, read_chunks
-from ngramdb.regular_files import open_named
+from ngramdb.strict_reading import open_named
 
 # Formats whose documents have their line numbers as metadata.
 NUMBERED = ("lines",)

@@ -12,7 +12,7 @@ from ngramdb.language import ast
 from ngramdb.lazy import lazy_pattern
 from ngramdb.patterns import takes_text
 from ngramdb.planner import plan
-from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.parameters import listing, nearest
 from ngramdb.planner.plan.fields import PREFIX, column_of, plain_name
 from ngramdb.planner.scope import Scope
 from ngramdb.source import PARSED_TYPE, Corpus

@@ -35,7 +35,7 @@ from ngramdb.patterns import (
 )
 from ngramdb.patterns import advice as wildcards
 from ngramdb.patterns.nodes import INNER_MARK, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, has_wildcard
-from ngramdb.planner.names import near_value
+from ngramdb.planner.parameters import near_value
 from ngramdb.planner.plan import Plan, show_value
 from ngramdb.registries import FILE_TOKENIZERS
 from ngramdb.source import Corpus, IntArray

@@ -17,10 +17,10 @@ from ngramdb.planner.plan.nodes import COSTS, Costs, Node
 # An import in a function that is called a million times takes half a microsecond each time.
 if TYPE_CHECKING:
     from ngramdb.planner import estimates, rewrite_rules
-    from ngramdb.planner.plan import plain
+    from ngramdb.planner.plan import documents
 else:
     estimates = lazy_module("ngramdb.planner.estimates")
-    plain = lazy_module("ngramdb.planner.plan.plain")
+    documents = lazy_module("ngramdb.planner.plan.documents")
     rewrite_rules = lazy_module("ngramdb.planner.rewrite_rules")
 
 # Evaluate operands in the order of their exact counts, rarest first.
@@ -61,7 +61,7 @@ def _optimized(
         where = logical.where_clause()
         if isinstance(where, plan.PlainDocs):  # from a template
             return plan.changed(logical, costs=_costs(disabled)), ()
-        if where is not None and plain.is_settled(where):  # no rule would change it
+        if where is not None and documents.is_settled(where):  # no rule would change it
             return _for_kernel(logical, disabled), ()
         in_kernel = True
     elif isinstance(logical, plan.Outer):

@@ -14,8 +14,7 @@ from ngramdb.limits import MAX_INTEGER
 from ngramdb.patterns import Doubt, Gram, Noted, Phrase, may_mislead, show_text
 from ngramdb.patterns.grams import bind_gram, bind_text
 from ngramdb.planner import plan
-from ngramdb.planner.names import default_corpus, listing, nearest
-from ngramdb.planner.parameters import OptionType, Parameters
+from ngramdb.planner.parameters import OptionType, Parameters, default_corpus, listing, nearest
 from ngramdb.registries import DEFAULT_MATCH
 from ngramdb.source import Catalog, Corpus
 from ngramdb.tokenizers.base import Tokenizer

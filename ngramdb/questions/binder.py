@@ -25,14 +25,11 @@ if TYPE_CHECKING:
     from ngramdb.planner import bind_conditions
     from ngramdb.questions import (
         collocates,
-        copy,
         corpora,
         count,
-        delete,
         dispersion,
         dist,
         docs,
-        explain,
         generate,
         keywords,
         kwic,
@@ -47,14 +44,11 @@ else:
     bind_conditions = lazy_module("ngramdb.planner.bind_conditions")
     collocates = lazy_module("ngramdb.questions.collocates")
     maintenance = lazy_module("ngramdb.questions.maintenance")
-    copy = lazy_module("ngramdb.questions.copy")
     corpora = lazy_module("ngramdb.questions.corpora")
     count = lazy_module("ngramdb.questions.count")
-    delete = lazy_module("ngramdb.questions.delete")
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
-    explain = lazy_module("ngramdb.questions.explain")
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
@@ -74,12 +68,12 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Check": lambda: show.bind_check,
     "Collocates": lambda: collocates.bind,
     "Compact": lambda: maintenance.bind_compact,
-    "CopyFrom": lambda: copy.bind_from,
-    "CopyTo": lambda: copy.bind_to,
+    "CopyFrom": lambda: corpora.bind_copy_from,
+    "CopyTo": lambda: corpora.bind_copy_to,
     "Count": lambda: count.bind,
     "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
-    "Delete": lambda: delete.bind,
+    "Delete": lambda: maintenance.bind_delete,
     "Describe": lambda: show.bind_describe,
     "Detach": lambda: corpora.bind_detach,
     "Dispersion": lambda: dispersion.bind,
@@ -88,7 +82,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Docs": lambda: docs.bind,
     "DropCorpus": lambda: corpora.bind_drop,
     "DropVersion": lambda: maintenance.bind_drop,
-    "Explain": lambda: explain.bind,
+    "Explain": lambda: show.bind_explain,
     "Generate": lambda: generate.bind,
     "KeepVersion": lambda: maintenance.bind_keep,
     "Keywords": lambda: keywords.bind,

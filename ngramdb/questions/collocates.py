@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.token_counts import WindowCounts
-from ngramdb.conditions.disjunction import united
 from ngramdb.conditions.docset import DocSet
-from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.expressions import from_files, united
 from ngramdb.conditions.interruptible_sort import numbered
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import ASSOCIATION, OF_OCCURRENCES, Table

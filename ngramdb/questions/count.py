@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import count_plan, parsing, python_warnings, to_ast
+    from ngramdb.questions import count_plan, parsing, to_ast, verbs
     from ngramdb.questions.parsing import Pattern
     from ngramdb.questions.signatures import Ngram
 else:
@@ -29,7 +29,7 @@ else:
     count_plan = lazy_module("ngramdb.questions.count_plan")
     to_ast = lazy_module("ngramdb.questions.to_ast")
     grams = lazy_module("ngramdb.patterns.grams")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     parsing = lazy_module("ngramdb.questions.parsing")
 
 
@@ -173,7 +173,7 @@ def count_any(bound: Bound, ngram: Any) -> int:
             raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
         found = bound.count(ids)
         if not found or "*" in ngram or "?" in ngram:
-            python_warnings.warn_of(bound.view, ngram, "match_text=True")
+            verbs.warn_of(bound.view, ngram, "match_text=True")
         return found
     if type(ngram) is not tuple and type(ngram) is not np.ndarray:
         if isinstance(ngram, parsing.Pattern):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.expressions import united
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched

@@ -17,7 +17,7 @@ from ngramdb.planner.plan.nodes import COUNT_COLUMNS
 from ngramdb.questions.plans import Query
 
 if TYPE_CHECKING:
-    from ngramdb.conditions import disjunction
+    from ngramdb.conditions import expressions
     from ngramdb.conditions.docset import DocSet
     from ngramdb.patterns import Gram
     from ngramdb.planner.plan import PlanMeter
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
 else:  # a count of an n-gram needs none of them
-    disjunction = lazy_module("ngramdb.conditions.disjunction")
+    expressions = lazy_module("ngramdb.conditions.expressions")
     sampling = lazy_module("ngramdb.questions.sampling")
 
 
@@ -78,11 +78,11 @@ class CountOccurrences(Query):
     def answer(self, meter: PlanMeter | None = None) -> Result:
         """Return one number; with SAMPLE an estimate, whose standard error is in the summary."""
         # A meter has the numbers of the plan's own nodes.
-        what = self.what if meter is not None else disjunction.united(self.what, self.corpus.tokenizer)
+        what = self.what if meter is not None else expressions.united(self.what, self.corpus.tokenizer)
         if self.sample is not None:
             self.corpus.check_difference()
             return self._estimate(what, self.sample, meter)
-        total = None if meter is not None else disjunction.net_count(self.corpus, what)
+        total = None if meter is not None else expressions.net_count(self.corpus, what)
         if total is None:
             self.corpus.check_difference()
             total = sum(each_segment(self.corpus, total_of, what, self.costs, meter=meter))

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.conditions.disjunction import net_count, united
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.evaluation import Evaluator
+from ngramdb.conditions.expressions import net_count, united
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import evaluators
 from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched

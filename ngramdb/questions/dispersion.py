@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.expressions import united
 from ngramdb.errors import BindError, InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
 from ngramdb.executor.results.result import Result
@@ -30,7 +30,7 @@ from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import in_part
 from ngramdb.planner.bind_fields import DOC_ID, bound_key
-from ngramdb.planner.names import listing
+from ngramdb.planner.parameters import listing
 from ngramdb.planner.plan import (
     Actual,
     Costs,

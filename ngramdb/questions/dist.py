@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, next_tokens, packing, python_warnings, results, to_ast
+    from ngramdb.questions import language_models, next_tokens, packing, results, to_ast, verbs
     from ngramdb.questions.results import NextTokens, NextTokensMany
     from ngramdb.questions.signatures import ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
@@ -44,7 +44,7 @@ else:
     patterns = lazy_module("ngramdb.patterns")
     language_models = lazy_module("ngramdb.questions.language_models")
     next_tokens = lazy_module("ngramdb.questions.next_tokens")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
     packing = lazy_module("ngramdb.questions.packing")
     to_ast = lazy_module("ngramdb.questions.to_ast")
@@ -180,7 +180,7 @@ class Verbs(Asking):
             flat, offsets = packing.pack(contexts, bound.encode_ngram)
             if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):
                 seen = view.index.count_many(flat, offsets)
-                python_warnings.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
+                verbs.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
             if bound.prob is None:
                 made = language_models.language_model(view, used)
                 each = []
@@ -247,7 +247,7 @@ def _counted(model: Any) -> ModelSpec:
 def _arrays(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
     """Return the distribution after any context, for a model of counts."""
     if isinstance(given, str):
-        python_warnings.warn_of(bound.view, given)
+        verbs.warn_of(bound.view, given)
     if bound.prob is None:
         with bound.work():
             return _arrays_of_model(language_models.language_model(bound.view, model), bound.ids(given))

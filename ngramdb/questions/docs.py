@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.conditions.computed_values import codes_of
 from ngramdb.conditions.docset import DocSet
-from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, identity
+from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, codes_of, identity
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.lazy import dataclass, lazy_module

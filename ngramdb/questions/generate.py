@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import scope as scopes
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, python_warnings, results
+    from ngramdb.questions import language_models, results, verbs
     from ngramdb.questions.results import Generated
     from ngramdb.questions.signatures import ModelLike, Ngram
     from ngramdb.questions.verbs import Bound
@@ -51,7 +51,7 @@ else:
     cautions = lazy_module("ngramdb.planner.cautions")
     scopes = lazy_module("ngramdb.planner.scope")
     language_models = lazy_module("ngramdb.questions.language_models")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
 
 COLUMNS = ("rank", "text", "logprob")
@@ -243,7 +243,7 @@ def _planned(bound: Bound, tree: ast.Generate) -> GenerateQuery:
     plan = bound.optimized(bound.bind(tree))
     assert isinstance(plan, GenerateQuery)
     if plan.phrases:
-        python_warnings.warn(cautions.cautions_of(plan))
+        verbs.warn(cautions.cautions_of(plan))
     return plan
 
 

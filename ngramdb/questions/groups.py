@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.conditions.computed_values import codes_of, elements_of
 from ngramdb.conditions.expressions import from_files
-from ngramdb.conditions.field_values import Codes, FieldReader, identity
+from ngramdb.conditions.field_values import Codes, FieldReader, codes_of, elements_of, identity
 from ngramdb.conditions.interruptible_sort import (
     BYTES_PER_SEQUENCE,
     numbered,
@@ -25,7 +24,7 @@ from ngramdb.conditions.interruptible_sort import (
 )
 from ngramdb.conditions.occurrences import Occurrences
 from ngramdb.conditions.stored_text import token_places
-from ngramdb.executor.ngram_rows import BYTES_PER_TOKEN, batches_of
+from ngramdb.executor.per_segment import BYTES_PER_TOKEN, batches_of
 from ngramdb.interrupts import checked
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.segments.base import Segment

@@ -20,15 +20,23 @@ from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import KEYNESS, Floats, Table, simple
-from ngramdb.executor.ngram_rows import Ids, Side, all_are_shorter, batches_of, require_table, side_of
-from ngramdb.executor.per_segment import Subcorpus, each_segment
+from ngramdb.executor.per_segment import (
+    Ids,
+    Side,
+    Subcorpus,
+    all_are_shorter,
+    batches_of,
+    each_segment,
+    require_table,
+    side_of,
+)
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import require_memory
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner.bind_conditions import condition
-from ngramdb.planner.names import default_corpus
+from ngramdb.planner.parameters import default_corpus
 from ngramdb.planner.plan import Contrast, Costs, DocExpr, Plan, PlanMeter
 from ngramdb.planner.scope import Range, Scope
 from ngramdb.questions import to_ast

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import cautions
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import kwic_plan, python_warnings, results
+    from ngramdb.questions import kwic_plan, results, verbs
     from ngramdb.questions.parsing import Pattern
     from ngramdb.questions.signatures import Ngram
     from ngramdb.source import Corpus
@@ -44,7 +44,7 @@ else:
     patterns = lazy_module("ngramdb.patterns")
     cautions = lazy_module("ngramdb.planner.cautions")
     kwic_plan = lazy_module("ngramdb.questions.kwic_plan")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
 
 # Tokens on either side of a match without WINDOW: of words or subwords, and of single characters.
@@ -157,7 +157,7 @@ class Verbs(Asking):
         with bound.work():
             found = results.Places(*kwic_plan.places_of(plan))
         if not len(found.doc_ids) and plan.phrases:
-            python_warnings.warn(cautions.cautions_of_nothing(plan))
+            verbs.warn(cautions.cautions_of_nothing(plan))
         return found
 
 

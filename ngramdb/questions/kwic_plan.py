@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.conditions.disjunction import united
+from ngramdb.conditions.expressions import united
 from ngramdb.executor.per_segment import each_segment
 from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
 from ngramdb.lazy import dataclass

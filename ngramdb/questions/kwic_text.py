@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.conditions.stored_text import solid, token_places
-from ngramdb.conditions.text_search import Sought, places_in_tokens
+from ngramdb.conditions.stored_text import Sought, places_in_tokens, solid, token_places
 from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.patterns import Pattern, StoredText, Variants
 from ngramdb.questions.document_columns import document_text

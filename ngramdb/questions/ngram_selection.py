@@ -26,15 +26,15 @@ from ngramdb.conditions.stored_text import SoughtWords
 from ngramdb.conditions.token_matches import matcher_of
 from ngramdb.diacritics import Spelling
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.ngram_rows import (
+from ngramdb.executor.per_segment import (
     Ids,
     Side,
     batches_of,
+    matching,
     negative_counts_named,
     require_table,
     side_of,
 )
-from ngramdb.executor.per_segment import matching
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import check, require_memory
 from ngramdb.lazy import dataclass

@@ -27,8 +27,7 @@ from ngramdb._cext.corpus.top_ngrams import NgramBlocks, count_documents, freque
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.ngram_rows import Ids, all_are_shorter, batches_of, negative_counts_named
-from ngramdb.executor.per_segment import matching
+from ngramdb.executor.per_segment import Ids, all_are_shorter, batches_of, matching, negative_counts_named
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass

@@ -20,10 +20,10 @@ from ngramdb.planner.parameters import Parameters, ParameterValues, Placeholders
 from ngramdb.types import token_ids
 
 if TYPE_CHECKING:
-    from ngramdb.planner.plan import plain
-    from ngramdb.planner.plan.plain import Template
+    from ngramdb.planner.plan import documents as plain
+    from ngramdb.planner.plan.documents import Template
 else:
-    plain = lazy_module("ngramdb.planner.plan.plain")
+    plain = lazy_module("ngramdb.planner.plan.documents")
 
 
 # Number of cached statements, and their greatest length: about a megabyte at most, without trees.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ngramdb.patterns import Gram
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, packing, python_warnings, results, to_ast
+    from ngramdb.questions import language_models, packing, results, to_ast, verbs
     from ngramdb.questions.results import Probability, Scores
     from ngramdb.questions.signatures import Ids, ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
@@ -42,7 +42,7 @@ else:
     lm_models = lazy_module("ngramdb.lm.models")
     values = lazy_module("ngramdb.lm.values")
     language_models = lazy_module("ngramdb.questions.language_models")
-    python_warnings = lazy_module("ngramdb.questions.python_warnings")
+    verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
     to_ast = lazy_module("ngramdb.questions.to_ast")
     packing = lazy_module("ngramdb.questions.packing")
@@ -136,7 +136,7 @@ class Verbs(Asking):
             scores = chain_many(view, (flat, offsets), (tokens, token_offsets), used)
         if isinstance(contexts, list) and isinstance(continuations, list):
             unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
-            python_warnings.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
+            verbs.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
         return results.Scores.of(scores)
 
 
@@ -184,7 +184,7 @@ def _probability(bound: Bound, continuation: Any, context: Any, model: ModelSpec
 def _warn_of_unseen(bound: Bound, continuation: Any, given: Any) -> None:
     """Warn if a continuation never follows a context because of the tokens of either."""
     if isinstance(continuation, str) or isinstance(given, str):
-        python_warnings.warn_of(bound.view, continuation, before=given)
+        verbs.warn_of(bound.view, continuation, before=given)
 
 
 def _ids_or_listed(continuations: Any) -> Any:

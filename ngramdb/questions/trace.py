@@ -18,7 +18,7 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
-from ngramdb.conditions import text_search as matching
+from ngramdb.conditions import stored_text as matching
 from ngramdb.conditions.docset import DocSet
 from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.language import ast

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.interrupts import Interrupt
-from ngramdb.questions import packing, python_warnings
+from ngramdb.questions import packing, verbs
 from ngramdb.questions.to_ast import as_model
 from ngramdb.serve.database_pool import Named
 from ngramdb.serve.problem_details import Limits, Problem
@@ -55,7 +55,7 @@ def answered(
     view: Any = snapshot.view(named.corpus, version)
     told: list[tuple[str, str]] = []
     try:
-        with work, python_warnings.collected(told):
+        with work, verbs.collected(told):
             found = _found(named, view, version, fields, limits)
     except (TypeError, ValueError, OverflowError) as error:
         raise Problem(400, shortened(str(error))) from None
@@ -73,7 +73,7 @@ def _found(named: Named, view: Any, version: int | None, fields: Fields, limits:
         ngrams = _checked(fields["ngrams"], limits)
         counts = view.index.count_many(*packing.pack(ngrams, packing.encoder(view.tokenizer)))
         if isinstance(ngrams, list):
-            python_warnings.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+            verbs.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return {"counts": counts}
     if version is not None:
         raise Problem(400, "probabilities are available for the newest version only; omit @")

@@ -16,7 +16,7 @@ import numpy as np
 from ngramdb.api import Corpus, Result, wire
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
-from ngramdb.questions import python_warnings
+from ngramdb.questions import verbs
 from ngramdb.questions.parsing import Pattern
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Named
@@ -114,7 +114,7 @@ def answered(
     """Return the answer as JSON, and its version. Raises Problem, and the verb's errors."""
     corpus = named.hosted.connection.corpus(named.corpus)
     told: list[tuple[str, str]] = []
-    with work, python_warnings.collected(told):
+    with work, verbs.collected(told):
         for condition, params in _conditions(fields.get("where")):
             corpus = corpus.where(condition, params=params)
         version = named.hosted.connection.version

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import CorruptionError, InvalidArgument, NotSupportedError
 from ngramdb.lazy import lazy_module, lazy_pattern
 from ngramdb.registries import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
-from ngramdb.regular_files import open_regular
+from ngramdb.strict_reading import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.chars import BytesTokenizer, CharsTokenizer, TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer

@@ -19,7 +19,7 @@ from ngramdb.engine.storage.directory import local_files
 #: Parts of ngramdb whose lines are interrupted: those that hold locks, descriptors and new files.
 PLACES = tuple(
     str(Path(ngramdb.__file__).parent / name)
-    for name in ("engine/storage", "engine/changes", "api", "interrupts.py", "regular_files.py")
+    for name in ("engine/storage", "engine/changes", "api", "interrupts.py", "strict_reading.py")
 )
 #: Lines that are interrupted of each write, evenly spread, the first and last included. A large number
 #: in the environment has all of them interrupted, which takes minutes.

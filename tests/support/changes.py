@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.engine.changes import combining
+from ngramdb.engine.changes import change as changes
 from ngramdb.engine.changes.change import Change, WriteOptions
 from ngramdb.engine.loading import writer
 
@@ -35,12 +35,12 @@ def compact(store, name, **options):
 
 def add_corpus(store, name, other, version=None, **options):
     with begin(store, name, f"add {other} to {name}", **options) as change:
-        return combining.add_corpus(change, other, version)
+        return changes.add_corpus(change, other, version)
 
 
 def subtract_corpus(store, name, other, version=None, **options):
     with begin(store, name, f"subtract {other} from {name}", **options) as change:
-        return combining.subtract_corpus(change, other, version)
+        return changes.subtract_corpus(change, other, version)
 
 
 def load_documents(

@@ -12,8 +12,7 @@ from pathlib import Path
 from ngramdb import cluster, interrupts
 from ngramdb.api.database import Database
 from ngramdb.cluster.asking import ClusterConnection, SharedSnapshot
-from ngramdb.cluster.crew import Crew, MemberLost
-from ngramdb.cluster.worker_state import Library
+from ngramdb.cluster.crew import Crew, Library, MemberLost
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
 

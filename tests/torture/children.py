@@ -21,7 +21,7 @@ MODULES = (
         "pyarrow",
         "zstandard",
         "ngramdb.api.corpus",
-        "ngramdb.questions.delete",
+        "ngramdb.questions.maintenance",
         "ngramdb.api.session",
     ),
     *(

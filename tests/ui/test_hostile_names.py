@@ -23,7 +23,7 @@ if not hasattr(pexpect, "spawn"):
 import ngramdb  # noqa: E402
 from ngramdb.cli.main import COMMANDS  # noqa: E402
 from ngramdb.cli.shell.dot import COMMANDS as DOT_COMMANDS  # noqa: E402
-from ngramdb.cli.terminal.modes import MODES  # noqa: E402
+from ngramdb.cli.terminal.screen import MODES  # noqa: E402
 
 # Blink, the window's title, a bell, an erased screen, a deleted character, a next line; text turned around.
 EVIL = "ev\x1b[5m\x1b]0;owned\x07\x9b2J\x7f\x85\u202ecod\u2066x\u2029il"

@@ -109,9 +109,8 @@ BELOW: dict[str, frozenset[str]] = {
     "lazy": frozenset(),
     "limits": frozenset(),
     "diacritics": frozenset(),
-    "regular_files": frozenset(),
     "types": frozenset({"_cext"}),
-    "strict_json": frozenset(),
+    "strict_reading": frozenset(),
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
@@ -125,9 +124,8 @@ LEAVES = frozenset(
             "registries",
             "lazy",
             "limits",
-            "regular_files",
         ),
-        *("diacritics", "strict_json", "types"),
+        *("diacritics", "strict_reading", "types"),
     }
 )
 

@@ -8,7 +8,7 @@ import pytest
 
 from ngramdb.errors import CorruptionError
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.strict_json import JsonObject, is_integers, parse_json
+from ngramdb.strict_reading import JsonObject, is_integers, parse_json
 
 
 def reader(**value):

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.database import Database
-from ngramdb.engine.changes import combining
+from ngramdb.engine.changes import change as changes
 from ngramdb.engine.changes.change import ChangeOutcome
 from ngramdb.engine.loading import loads
 from ngramdb.engine.loading.loads import LoadReport
@@ -101,7 +101,7 @@ def copy_documents(
             if if_not_exists:
                 return None
             raise BindError(f"corpus {name} exists already; DROP CORPUS removes it")
-        return combining.copy_documents(
+        return changes.copy_documents(
             database.store,
             transaction,
             name,

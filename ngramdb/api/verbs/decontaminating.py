@@ -28,7 +28,7 @@ from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import written_format
-from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.parameters import listing, nearest
 from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 

@@ -21,9 +21,8 @@ from typing import Any
 from ngramdb.api import Connection, LoadReport, Result, connect
 from ngramdb.cli.common import Command, describe
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.modes import render
 from ngramdb.cli.terminal.progress import LoadWatch
-from ngramdb.cli.terminal.screen import Screen, detect
+from ngramdb.cli.terminal.screen import Screen, detect, render
 from ngramdb.errors import InvalidArgument, NotADatabase
 
 DEFAULT_PATH = "python-stdlib.ngdb"

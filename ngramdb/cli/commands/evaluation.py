@@ -20,9 +20,8 @@ from ngramdb.cli.common import (
     say_notes,
     utf8,
 )
-from ngramdb.cli.terminal.modes import draws_table, render
 from ngramdb.cli.terminal.progress import MeasureWatch, Waiting
-from ngramdb.cli.terminal.screen import detect
+from ngramdb.cli.terminal.screen import detect, draws_table, render
 from ngramdb.formats import READ
 
 # ---- The documents, read from files as COPY reads them, and kept out of the database.

@@ -27,9 +27,8 @@ from ngramdb.cli.common import (
     writing,
 )
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.modes import render
 from ngramdb.cli.terminal.progress import Waiting
-from ngramdb.cli.terminal.screen import detect
+from ngramdb.cli.terminal.screen import detect, render
 from ngramdb.formats import READ, WRITTEN, written_format
 
 _EXPORT = """\

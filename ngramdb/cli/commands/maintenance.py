@@ -23,9 +23,8 @@ from ngramdb.cli.common import (
     writing,
 )
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.modes import default_mode, render
 from ngramdb.cli.terminal.progress import Waiting
-from ngramdb.cli.terminal.screen import detect
+from ngramdb.cli.terminal.screen import default_mode, detect, render
 from ngramdb.registries import ATTACHED
 
 _INFO = "List the corpora of a database with their sizes, and the database's version."

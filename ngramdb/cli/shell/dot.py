@@ -20,7 +20,7 @@ from ngramdb.cli.common import positive
 from ngramdb.cli.shell.examples import TOPICS, about, examples, examples_of, heads
 from ngramdb.cli.shell.session import AtPrompt, LateFile, Shell
 from ngramdb.cli.terminal.human import two_columns
-from ngramdb.cli.terminal.modes import MODES, default_mode
+from ngramdb.cli.terminal.screen import MODES, default_mode
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 

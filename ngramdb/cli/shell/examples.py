@@ -29,7 +29,7 @@ _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
     *("SHOW", "SET"),
 )
-_MODULES = ("copy", "corpora", "delete", "explain", "maintenance", "show")
+_MODULES = ("corpora", "maintenance", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.

@@ -20,7 +20,7 @@ from ngramdb.cli.shell.statement_text import Parameters
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
 from ngramdb.language.scanner import is_complete, split
 from ngramdb.questions.parsing import check_values, parsed
-from ngramdb.regular_files import open_named
+from ngramdb.strict_reading import open_named
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,18 @@ from ngramdb.api import Connection, connect
 from ngramdb.api.connecting import connect_later
 from ngramdb.cli.shell.statement_text import Parameters, ParameterValues, advise, marks_of
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.modes import MODES, draws_table, mode_of, render, write_pieces
 from ngramdb.cli.terminal.progress import LoadWatch, Waiting
-from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, bare, detect
+from ngramdb.cli.terminal.screen import (
+    MODES,
+    SHOWN_ROWS,
+    Screen,
+    bare,
+    detect,
+    draws_table,
+    mode_of,
+    render,
+    write_pieces,
+)
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, PlanError, QueryCancelled
 from ngramdb.executor.results import display
 from ngramdb.formats import database_around

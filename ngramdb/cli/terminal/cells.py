@@ -11,8 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, is_number, to_display
-from ngramdb.cli.terminal.screen import Screen, Span
+from ngramdb.cli.terminal.screen import LEFT, MATCH, RIGHT, Screen, Span, is_number, to_display
 from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.display import visible
 

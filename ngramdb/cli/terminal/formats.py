@@ -7,8 +7,17 @@ from html import escape
 from itertools import chain, islice
 
 from ngramdb.api.verbs import row_formats
-from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, Tabular, is_number, plain, to_display, to_json
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import (
+    LEFT,
+    MATCH,
+    RIGHT,
+    Screen,
+    Tabular,
+    is_number,
+    plain,
+    to_display,
+    to_json,
+)
 from ngramdb.display import encodable_json, visible, visible_json
 
 

@@ -23,8 +23,7 @@ from rich.text import Text
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.cells import LOOKED_AT, TEXTS, Cell, cut, encodable, make_cells
 from ngramdb.cli.terminal.human import plan_lines
-from ngramdb.cli.terminal.modes import LEFT, MATCH, RIGHT, Tabular, is_number
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import LEFT, MATCH, RIGHT, Screen, Tabular, is_number
 from ngramdb.display import visible
 from ngramdb.executor.results.display import facts
 

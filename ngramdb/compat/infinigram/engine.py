@@ -26,8 +26,7 @@ from ngramdb.compat.infinigram.opening import (
     opened,
     paths_of,
 )
-from ngramdb.compat.infinigram.questions import Questions
-from ngramdb.compat.infinigram.retrieval import GroupedRetrieval, Ids, Retrieval
+from ngramdb.compat.infinigram.questions import GroupedRetrieval, Ids, Questions, Retrieval
 from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.registries import DTYPE_BYTES

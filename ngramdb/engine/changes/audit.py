@@ -22,7 +22,7 @@ from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.text import TextBuilder, TextReader
-from ngramdb.strict_json import JsonObject, parse_json
+from ngramdb.strict_reading import JsonObject, parse_json
 
 KIND = "AUDT"
 # Metadata fields with the own id and the source of a document; the first one that has a value counts.

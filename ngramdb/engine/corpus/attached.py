@@ -32,9 +32,9 @@ from ngramdb.errors import (
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.registries import GROWING_TOKENIZERS
-from ngramdb.regular_files import open_regular
 from ngramdb.segments.attached import AttachedSegment, TableFiles, files_of, shards_of
 from ngramdb.segments.base import Segment
+from ngramdb.strict_reading import open_regular
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.chars import TokensTokenizer
 from ngramdb.tokenizers.registry import create_tokenizer, tokenizer_of_json, unopened

@@ -22,8 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
-from ngramdb.engine.changes.combining import rewritten, shifted, with_words
+from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions, rewritten, shifted, with_words
 from ngramdb.engine.corpus.caches import remember, tokenizer_of
 from ngramdb.engine.corpus.common import IdMap, id_map, require_same_kind
 from ngramdb.engine.corpus.view import CorpusView

@@ -21,10 +21,10 @@ from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
-from ngramdb.ingest.arrow_objects import opened, table_documents
 from ngramdb.ingest.documents import Document, ErrorLog, Samples
 from ngramdb.ingest.options import ReadOptions, check_options, have_fields
 from ngramdb.ingest.reader import WantedFields, read_documents
+from ngramdb.ingest.readers.arrow_data import opened_table, table_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Meter
 from ngramdb.limits import MAX_INTEGER
@@ -129,7 +129,7 @@ class Stream:
         if given:
             raise InvalidArgument(f"{given[0]} applies to files only, not to a {title}")
         options, errors = request.reading(entry.tokenizer, memory_limit), ErrorLog()
-        schema, batches = opened(table)
+        schema, batches = opened_table(table)
         wanted = WantedFields(options)
         documents = wanted.through(table_documents(schema, batches, options, errors, (title, "row")))
         if options.limit is not None:

@@ -36,8 +36,7 @@ from ngramdb.formats import MARKER
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.work_splitting import Piece, content_digest, divided, list_digest, state_of
 from ngramdb.interrupts import Deferred, guarded
-from ngramdb.regular_files import open_regular
-from ngramdb.strict_json import JsonObject
+from ngramdb.strict_reading import JsonObject, open_regular
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
 

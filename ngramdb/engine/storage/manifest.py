@@ -30,7 +30,7 @@ from ngramdb.segments.container import (
     STATISTICS,
     FileInfo,
 )
-from ngramdb.strict_json import JsonObject, is_integers
+from ngramdb.strict_reading import JsonObject, is_integers
 
 OptionValue: TypeAlias = "str | int | float | bool"
 _Four: TypeAlias = "tuple[int, int, int, int]"

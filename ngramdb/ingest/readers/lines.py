@@ -14,8 +14,8 @@ from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, Limits, Meter, compression_of, text_chunks
-from ngramdb.regular_files import open_named
 from ngramdb.segments.metadata_columns import MAX_OBJECT_DEPTH, Path
+from ngramdb.strict_reading import open_named
 
 
 def is_blank(line: bytes) -> bool:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Explain, Name, Node, Question, Scalar, Source, SourceTerm, Statement
-from ngramdb.language.ast.conditions import Condition, Field
+from ngramdb.language.ast.nodes import (
+    Condition,
+    Explain,
+    Field,
+    Name,
+    Node,
+    Question,
+    Scalar,
+    Source,
+    SourceTerm,
+    Statement,
+)
 from ngramdb.language.ast.questions import Docs
 from ngramdb.lazy import dataclass
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from ngramdb.language.ast.base import Name, Ngram, Node, Question, Scalar, Source
-from ngramdb.language.ast.conditions import Condition, Field, GroupKey, InSentence
-from ngramdb.language.ast.patterns import Pattern
+from ngramdb.language.ast.nodes import (
+    Condition,
+    Field,
+    GroupKey,
+    InSentence,
+    Name,
+    Ngram,
+    Node,
+    Pattern,
+    Question,
+    Scalar,
+    Source,
+)
 from ngramdb.lazy import dataclass
 
 

@@ -10,6 +10,7 @@ from .documents import Intersection as Intersection
 from .documents import Nearby as Nearby
 from .documents import NoDocs as NoDocs
 from .documents import OverlapTest as OverlapTest
+from .documents import PlainDocs as PlainDocs
 from .documents import UnionOf as UnionOf
 from .fields import OWN_COLUMNS as OWN_COLUMNS
 from .fields import Compared as Compared
@@ -50,4 +51,3 @@ from .occurring import Nowhere as Nowhere
 from .occurring import OccurrencesOf as OccurrencesOf
 from .occurring import Several as Several
 from .occurring import why_nowhere as why_nowhere
-from .plain import PlainDocs as PlainDocs

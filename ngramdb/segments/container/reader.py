@@ -31,7 +31,7 @@ from ngramdb.segments.container.layout import (
     Source,
     item_size,
 )
-from ngramdb.strict_json import parse_json
+from ngramdb.strict_reading import parse_json
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,8 +18,7 @@ import pytest
 
 import ngramdb
 from ngramdb.api.verbs import row_formats
-from ngramdb.cli.terminal.modes import render
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import Screen, render
 from ngramdb.errors import ExecutionError, PlanError
 from ngramdb.formats import WRITTEN
 from ngramdb.serve import responses

@@ -126,7 +126,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
         patched.setattr(audit.Removal, "fields", old_fields)
         patched.setattr("ngramdb.engine.changes.removals.origin", lambda fields: {})
         patched.setattr(
-            "ngramdb.questions.delete.notes",
+            "ngramdb.questions.maintenance.notes",
             lambda view, chosen, where, costs: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
         )
         corpus.delete("id < 3")

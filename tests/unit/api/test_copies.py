@@ -78,16 +78,16 @@ def test_what_cannot_be_copied_says_so_and_nothing_is_left(db):
 
 
 def test_an_interrupted_copy_leaves_nothing(db, monkeypatch):
-    from ngramdb.engine.changes import combining
+    from ngramdb.engine.changes import change
 
     files = set(db._database.store.directory.list())
-    written = combining.merged_segment
+    written = change.merged_segment
 
     def stopped(*arguments):
         db.interrupt()
         return written(*arguments)
 
-    monkeypatch.setattr(combining, "merged_segment", stopped)
+    monkeypatch.setattr(change, "merged_segment", stopped)
     with pytest.raises(ngramdb.QueryCancelled):
         db.execute("CREATE CORPUS part AS (DOCS FROM c)")
     assert db.corpora() == ["c"] and set(db._database.store.directory.list()) == files

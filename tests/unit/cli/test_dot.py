@@ -17,7 +17,7 @@ from ngramdb.cli.shell import dot
 from ngramdb.cli.shell.examples import heads
 from ngramdb.cli.shell.script import DEEPEST_READ, run_text
 from ngramdb.cli.shell.session import FEWEST_ROWS, Shell
-from ngramdb.cli.terminal.modes import MODES
+from ngramdb.cli.terminal.screen import MODES
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, StorageError
 from ngramdb.language import syntax
 

@@ -12,8 +12,7 @@ import pytest
 import ngramdb
 from ngramdb.cli.main import main
 from ngramdb.cli.shell.session import Shell
-from ngramdb.cli.terminal.modes import render, write_pieces
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import Screen, render, write_pieces
 
 TEXTS = ["the cat sat on the mat", "the dog sat on the cat", "a dog and a cat", "the cat and the dog sat"]
 

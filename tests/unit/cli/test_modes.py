@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngramdb.cli.terminal.modes import MODES, default_mode, render
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import MODES, Screen, default_mode, render
 from ngramdb.cli.terminal.table import Column, fit
 
 

@@ -13,8 +13,7 @@ from rich.cells import cell_len
 from ngramdb.api import Result
 from ngramdb.cli.shell.statement_text import Marks
 from ngramdb.cli.terminal.cells import Cell, cut, make_cell
-from ngramdb.cli.terminal.modes import render
-from ngramdb.cli.terminal.screen import Screen
+from ngramdb.cli.terminal.screen import Screen, render
 from ngramdb.cli.terminal.table import Column, fit, overhead
 
 

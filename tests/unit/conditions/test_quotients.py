@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ngramdb
-from ngramdb.conditions.computed_values import quotient
+from ngramdb.conditions.field_values import quotient
 
 LARGE = 2**53
 

@@ -8,7 +8,7 @@ import pytest
 from support.polls import cpu_below
 from support.reference_questions import text_places
 
-from ngramdb.conditions.text_search import Sought
+from ngramdb.conditions.stored_text import Sought
 from ngramdb.patterns import StoredText
 
 

@@ -17,7 +17,7 @@ from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import LoadError, NgramdbError, QueryCancelled
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Limits, Meter, read_chunks
-from ngramdb.regular_files import inherited_descriptor
+from ngramdb.strict_reading import inherited_descriptor
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="takes FIFOs and alarms")
 

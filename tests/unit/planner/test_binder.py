@@ -13,8 +13,7 @@ from ngramdb.lm.spec import ModelSpec
 from ngramdb.patterns import Gram
 from ngramdb.planner.parameters import Parameters
 from ngramdb.questions.binder import Binder
-from ngramdb.questions.copy import Load
-from ngramdb.questions.corpora import CreateCorpus
+from ngramdb.questions.corpora import CreateCorpus, Load
 from ngramdb.questions.count_plan import CountGram
 
 WIKI = ReferenceCorpus.of(["a b"], name="wiki")

@@ -9,7 +9,7 @@ from support.reference import ReferenceCatalog, ReferenceCorpus
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.plan import Costs, DocsWith
 from ngramdb.questions.binder import make_plan
-from ngramdb.questions.explain import explain_lines
+from ngramdb.questions.show import explain_lines
 
 # a: 40 times in 40 documents, b: 4 in 4, c: 1; x is common enough that locating it costs more than scanning.
 DOCUMENTS = ["a x x x x x x x"] * 36 + ["a b"] * 3 + ["a b c"]

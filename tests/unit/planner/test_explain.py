@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ngramdb
-from ngramdb.questions.explain import SHOWN_DETAILS
+from ngramdb.questions.show import SHOWN_DETAILS
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from ngramdb import interrupts
 from ngramdb._cext.base.files import Descriptor
 from ngramdb.engine.storage.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
-from ngramdb.regular_files import NO_FOLLOW, open_regular
+from ngramdb.strict_reading import NO_FOLLOW, open_regular
 
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd  # on all systems but Windows, which is never written to
 

@@ -30,8 +30,8 @@ from ngramdb.engine.storage.directory.local_files import (
 )
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import Deferred
-from ngramdb.regular_files import NO_FOLLOW, open_regular
 from ngramdb.segments.container import Ahead, Scratch
+from ngramdb.strict_reading import NO_FOLLOW, open_regular
 
 if sys.platform != "win32":
     import fcntl
