@@ -51,7 +51,7 @@ from .errors import TimeoutExceeded as TimeoutExceeded
 from .errors import TokenBoundaryWarning as TokenBoundaryWarning
 from .errors import VersionWarning as VersionWarning
 from .errors import Warning as Warning
-from .executor.results.result import Result as Result
+from .executor.result import Result as Result
 from .questions.parsing import Pattern as Pattern
 from .questions.parsing import pattern as pattern
 from .questions.results import DocumentScores as DocumentScores

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.loading.committing import CommitReport
     from ngramdb.engine.loading.writer import LoadCallback
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.ingest.sources import PathLike
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.questions import to_ast

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.executor import per_segment
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
     from ngramdb.patterns import Gram, Noted, grams

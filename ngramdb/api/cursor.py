@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from ngramdb.errors import InterfaceError, PlanError
-from ngramdb.executor.results.result import Result as Result
-from ngramdb.executor.results.result import Row
+from ngramdb.executor.result import Result as Result
+from ngramdb.executor.result import Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
 from ngramdb.questions.parsing import check_values

@@ -32,8 +32,8 @@ from ngramdb.api.cursor import Cursor
 from ngramdb.api.settings import checked_timeout
 from ngramdb.display import visible
 from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
-from ngramdb.executor.results.display import drawn
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.display import drawn
+from ngramdb.executor.result import Result, Row
 from ngramdb.ingest.readers import arrow_data
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution

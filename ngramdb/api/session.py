@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading import request as loading
     from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
     from ngramdb.questions import docs

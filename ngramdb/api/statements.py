@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ngramdb.api.database import Database
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
-from ngramdb.executor.results.result import Result, supervised
+from ngramdb.executor.result import Result, supervised
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
 from ngramdb.lazy import DEBUG, WARNING, lazy_module, log

@@ -23,7 +23,7 @@ from ngramdb._cext.corpus.top_ngrams import NegativeCount
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.interruptible_sort import numbered
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.results.result import BATCH_ROWS
+from ngramdb.executor.result import BATCH_ROWS
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans

@@ -23,7 +23,7 @@ from ngramdb.conditions.interruptible_sort import numbered
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.measures import ASSOCIATION, OF_OCCURRENCES, Table
 from ngramdb.executor.per_segment import Subcorpus, each_segment, evaluator_of
-from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.limits import WHOLE_DOCUMENT

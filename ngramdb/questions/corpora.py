@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from ngramdb.errors import InvalidArgument, PlanError
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, EXPORT_OPTIONS, LOAD_OPTIONS

@@ -14,7 +14,7 @@ from ngramdb.questions.verbs import Asking, Bound
 from ngramdb.types import as_optional_flag, checked_flags
 
 if TYPE_CHECKING:
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.language import ast
     from ngramdb.patterns import grams
     from ngramdb.planner import plan as plans

@@ -16,7 +16,7 @@ import numpy as np
 from ngramdb.conditions.expressions import united
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
-from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
+from ngramdb.executor.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_fields import DOC_ID, bound_key, field_types, path_of

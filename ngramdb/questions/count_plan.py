@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.executor.per_segment import each_segment, evaluator_of, evaluators
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.result import Result
 from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.planner.plan.nodes import COUNT_COLUMNS

@@ -18,7 +18,7 @@ from ngramdb.conditions.evaluation import Evaluator
 from ngramdb.conditions.expressions import net_count, united
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import evaluators
-from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched
+from ngramdb.executor.result import BATCH_ROWS, ColumnType, Result, batched
 from ngramdb.interrupts import checked
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass

@@ -25,7 +25,7 @@ import numpy as np
 from ngramdb.conditions.expressions import united
 from ngramdb.errors import BindError, InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, evaluator_of
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import in_part

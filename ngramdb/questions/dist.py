@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ngramdb import patterns
     from ngramdb.conditions.docset import DocSet
     from ngramdb.executor import per_segment
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.language import ast
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel

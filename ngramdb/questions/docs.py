@@ -18,7 +18,7 @@ from ngramdb import interrupts
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.field_values import DOC_ID, Codes, FieldReader, codes_of, identity
 from ngramdb.executor.per_segment import matching
-from ngramdb.executor.results.result import Result, Row, batched
+from ngramdb.executor.result import Result, Row, batched
 from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.results.dataframes import type_that_came
-from ngramdb.executor.results.result import ColumnType, Result, Row
+from ngramdb.executor.dataframes import type_that_came
+from ngramdb.executor.result import ColumnType, Result, Row
 from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument

@@ -29,8 +29,8 @@ from ngramdb.questions.requests import (
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
-    from ngramdb.executor.results import result
-    from ngramdb.executor.results.result import Result, Row
+    from ngramdb.executor import result
+    from ngramdb.executor.result import Result, Row
     from ngramdb.lm import generation, values
     from ngramdb.lm.generation import Continuation
     from ngramdb.lm.spec import ModelSpec
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ngramdb.questions.verbs import Bound
     from ngramdb.tokenizers.base import Tokenizer
 else:
-    result = lazy_module("ngramdb.executor.results.result")
+    result = lazy_module("ngramdb.executor.result")
     generation = lazy_module("ngramdb.lm.generation")
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")

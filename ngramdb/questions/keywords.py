@@ -30,7 +30,7 @@ from ngramdb.executor.per_segment import (
     require_table,
     side_of,
 )
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import require_memory
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass

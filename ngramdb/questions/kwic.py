@@ -32,7 +32,7 @@ from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb import patterns
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.planner import cautions
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope

@@ -22,7 +22,7 @@ from ngramdb.conditions.expressions import Expressions
 from ngramdb.conditions.interruptible_sort import each_once
 from ngramdb.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.per_segment import documents_of, evaluator_of
-from ngramdb.executor.results.result import Row, TextPlace
+from ngramdb.executor.result import Row, TextPlace
 from ngramdb.patterns import Pattern
 from ngramdb.planner.plan import Costs, DocExpr, FieldKey, InPart, PlanMeter
 from ngramdb.questions.docs import documents_in_order

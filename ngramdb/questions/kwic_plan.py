@@ -13,7 +13,7 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.conditions.expressions import united
 from ngramdb.executor.per_segment import each_segment
-from ngramdb.executor.results.result import ColumnType, Result, Row, TextPlace, batched
+from ngramdb.executor.result import ColumnType, Result, Row, TextPlace, batched
 from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, Pattern
 from ngramdb.planner.plan import Actual, Costs, DocExpr, FieldKey, InPart, Plan, PlanMeter, changed

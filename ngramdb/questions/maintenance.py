@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ngramdb.conditions.docset import DocSet
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import evaluator_of, matching
-from ngramdb.executor.results.result import Result, Row, batched
+from ngramdb.executor.result import Result, Row, batched
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER

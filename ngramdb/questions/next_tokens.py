@@ -18,7 +18,7 @@ from ngramdb._cext.corpus.token_counts import TokenCounts, tokens_after
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.interruptible_sort import numbered
-from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.values import UNKNOWN
 from ngramdb.patterns import Gram

@@ -35,7 +35,7 @@ from ngramdb.executor.per_segment import (
     require_table,
     side_of,
 )
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import check, require_memory
 from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters

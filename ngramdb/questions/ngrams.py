@@ -28,7 +28,7 @@ from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.expressions import from_files
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.per_segment import Ids, all_are_shorter, batches_of, matching, negative_counts_named
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.spec import MAX_MIN_COUNT

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.result import Result
 from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.lm.spec import is_cut, separator_of
 from ngramdb.planner import plan as plans

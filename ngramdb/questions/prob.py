@@ -23,8 +23,8 @@ from ngramdb.types import array_of
 
 if TYPE_CHECKING:
     from ngramdb._cext.corpus.index import Index
-    from ngramdb.executor.results import result
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor import result
+    from ngramdb.executor.result import Result
     from ngramdb.language import ast
     from ngramdb.lm import models as lm_models
     from ngramdb.lm import values
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ngramdb.questions.verbs import Bound
     from ngramdb.source import Corpus, IntArray
 else:
-    result = lazy_module("ngramdb.executor.results.result")
+    result = lazy_module("ngramdb.executor.result")
     lm_models = lazy_module("ngramdb.lm.models")
     values = lazy_module("ngramdb.lm.values")
     language_models = lazy_module("ngramdb.questions.language_models")

@@ -16,11 +16,11 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
-    from ngramdb.executor.results import dataframes, result
+    from ngramdb.executor import dataframes, result
     from ngramdb.lm import values
 else:
-    dataframes = lazy_module("ngramdb.executor.results.dataframes")
-    result = lazy_module("ngramdb.executor.results.result")
+    dataframes = lazy_module("ngramdb.executor.dataframes")
+    result = lazy_module("ngramdb.executor.result")
     values = lazy_module("ngramdb.lm.values")
 
 

@@ -21,8 +21,8 @@ from ngramdb.registries import MODELS
 from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
-    from ngramdb.executor.results import result
-    from ngramdb.executor.results.result import Result, Row
+    from ngramdb.executor import result
+    from ngramdb.executor.result import Result, Row
     from ngramdb.language import ast
     from ngramdb.lm import evaluation, values
     from ngramdb.lm.spec import ModelSpec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ngramdb.source import Corpus, IntArray
     from ngramdb.tokenizers.base import Tokenizer
 else:
-    result = lazy_module("ngramdb.executor.results.result")
+    result = lazy_module("ngramdb.executor.result")
     evaluation = lazy_module("ngramdb.lm.evaluation")
     values = lazy_module("ngramdb.lm.values")
     scopes = lazy_module("ngramdb.planner.scope")

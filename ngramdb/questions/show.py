@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, PlanMeter, Question, changed

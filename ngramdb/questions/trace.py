@@ -20,7 +20,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.conditions import stored_text as matching
 from ngramdb.conditions.docset import DocSet
-from ngramdb.executor.results.result import ColumnType, Result, Row
+from ngramdb.executor.result import ColumnType, Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.limits import MAX_INTEGER

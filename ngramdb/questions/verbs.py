@@ -18,7 +18,7 @@ from ngramdb.lazy import imported, lazy_module
 
 if TYPE_CHECKING:
     from ngramdb import patterns
-    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.patterns import Gram, Noted, grams
     from ngramdb.planner import cautions

@@ -6,6 +6,6 @@ Python client. `reading` answers in a worker thread, which `running` starts, tim
 writes rows as bytes, `problem_details` turns errors into answers and defines the limits, `database_pool`
 holds the databases, and `server` the sockets. `static/` is the web page: ES modules that call the public
 routes, all through `api.js`, with one module per view in `views/`.
-`protocols/` speaks to other programs: `completions`, `infini_gram`, `attribution`, and `assistants`
-(the Model Context Protocol, with the tools of `tools`).
+`completions`, `infini_gram`, `attribution` and `assistants` (the Model Context Protocol, with the tools of
+`tools`) are protocols of other programs.
 """

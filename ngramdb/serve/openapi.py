@@ -8,8 +8,8 @@ from typing import Any
 from ngramdb import __version__
 from ngramdb.api import wire
 from ngramdb.questions.requests import PATTERN_PARAMETERS, Parameter
-from ngramdb.serve.protocols import attribution, completions
-from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
+from ngramdb.serve import attribution, completions
+from ngramdb.serve.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.requests import COMMON, FORMATS, OF_STATEMENTS, QUESTIONS
 
 Schema = dict[str, Any]

@@ -43,13 +43,12 @@ from ngramdb.serve.responses import WRITERS, Page, json_of, noted
 from ngramdb.serve.running import Workers
 
 if TYPE_CHECKING:
-    from ngramdb.serve import batch, openapi, verbs
-    from ngramdb.serve.protocols import attribution, completions, infini_gram
+    from ngramdb.serve import attribution, batch, completions, infini_gram, openapi, verbs
 else:
-    attribution = lazy_module("ngramdb.serve.protocols.attribution")
+    attribution = lazy_module("ngramdb.serve.attribution")
     batch = lazy_module("ngramdb.serve.batch")
-    completions = lazy_module("ngramdb.serve.protocols.completions")
-    infini_gram = lazy_module("ngramdb.serve.protocols.infini_gram")
+    completions = lazy_module("ngramdb.serve.completions")
+    infini_gram = lazy_module("ngramdb.serve.infini_gram")
     openapi = lazy_module("ngramdb.serve.openapi")
     verbs = lazy_module("ngramdb.serve.verbs")
 

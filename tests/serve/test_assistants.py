@@ -19,9 +19,9 @@ mcp = pytest.importorskip("mcp")
 pytest.importorskip("starlette")
 
 from ngramdb.interrupts import Interrupt  # noqa: E402
+from ngramdb.serve import assistants, tools  # noqa: E402
 from ngramdb.serve.database_pool import open_library  # noqa: E402
 from ngramdb.serve.problem_details import Problem  # noqa: E402
-from ngramdb.serve.protocols import assistants, tools  # noqa: E402
 from ngramdb.serve.reading import Reader  # noqa: E402
 
 Ask = Callable[..., dict[str, Any]]

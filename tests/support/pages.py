@@ -294,7 +294,7 @@ class Story:
         from prompt_toolkit.input import create_pipe_input
         from prompt_toolkit.output import DummyOutput
 
-        from ngramdb.cli.prompt.session import Repl
+        from ngramdb.cli.shell.prompt import Repl
         from ngramdb.cli.shell.session import Shell
 
         self.close()
@@ -306,7 +306,7 @@ class Story:
         return printed.getvalue()
 
     def _typed(self, example: Example) -> str:
-        from ngramdb.cli.prompt.session import prompt_text
+        from ngramdb.cli.shell.prompt import prompt_text
 
         assert self._repl is not None, f"line {example.line}: no `$ ngramdb DB` has opened a prompt"
         assert prompt_text(self._repl.shell) == example.prompt, f"line {example.line}: the prompt"

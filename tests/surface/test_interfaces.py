@@ -27,7 +27,7 @@ from ngramdb.cli.shell.examples import TOPICS, grammar, heads
 from ngramdb.cli.shell.script import run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.serve.openapi import description
-from ngramdb.serve.protocols.tools import TOOLS
+from ngramdb.serve.tools import TOOLS
 
 RECORDED = Path(__file__).parent / "recorded"
 MODULES = ("ngramdb", "ngramdb.lm", "ngramdb.cluster", "ngramdb.compat.kenlm", "ngramdb.compat.infinigram")

@@ -31,8 +31,8 @@ from ngramdb.cli.commands.services import ServedCompletion
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.app import Access, Service
 from ngramdb.serve.database_pool import open_library
+from ngramdb.serve.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.problem_details import Limits
-from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.requests import COMMON, QUESTIONS
 from ngramdb.serve.running import answered
 from ngramdb.serve.verbs import KINDS, arguments_of

@@ -25,9 +25,9 @@ from prompt_toolkit.output import DummyOutput
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.cli.prompt.session import Repl
+from ngramdb.cli.shell.prompt import Repl
 from ngramdb.cli.shell.session import Shell
-from ngramdb.executor.results import display
+from ngramdb.executor import display
 
 TABLE = Path(__file__).with_name("statements.test")
 DASHES = "----"

@@ -24,7 +24,7 @@ PACKAGE = "ngramdb"
 FACES = frozenset(
     {
         "api",
-        "ngramdb.executor.results.display",
+        "ngramdb.executor.display",
         "ngramdb.language.editing",
         "ngramdb.language.scanner",
     }
@@ -42,7 +42,7 @@ BELOW: dict[str, frozenset[str]] = {
             "ngramdb.engine.loading.committing",
             "ngramdb.engine.loading.loads",
             "ngramdb.engine.loading.parts",
-            "ngramdb.executor.results.result",
+            "ngramdb.executor.result",
             "ngramdb.tokenizers.callables",
         }
     ),
@@ -378,16 +378,16 @@ class Verbs(Asking):
     [
         ("ngramdb.cli.commands.building", "ngramdb.api", True),
         ("ngramdb.cli.commands.building", "ngramdb.engine.storage.store", False),
-        ("ngramdb.cli.prompt.session", "ngramdb.language.parser", False),
+        ("ngramdb.cli.shell.prompt", "ngramdb.language.parser", False),
         ("ngramdb.api.corpus", "ngramdb.cli.commands.building", False),
         ("ngramdb.api.corpus", "ngramdb.questions", True),
         ("ngramdb.questions.count", "ngramdb.api.corpus", False),
-        ("ngramdb.executor.results.result", "ngramdb.questions", False),
+        ("ngramdb.executor.result", "ngramdb.questions", False),
         ("ngramdb.planner.planner", "ngramdb.language.ast", True),
         ("ngramdb.planner.planner", "ngramdb.language.parser", False),
         ("ngramdb.planner.planner", "ngramdb.patterns", True),
         ("ngramdb.patterns.text_matching", "ngramdb.planner.plan", False),
-        ("ngramdb.planner.planner", "ngramdb.executor.results.result", False),
+        ("ngramdb.planner.planner", "ngramdb.executor.result", False),
         ("ngramdb.executor.per_segment", "ngramdb.planner.plan", True),
         ("ngramdb.executor.per_segment", "ngramdb.planner.planner", False),
         ("ngramdb.engine.storage.store", "ngramdb.api.connection", False),

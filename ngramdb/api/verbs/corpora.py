@@ -19,7 +19,7 @@ from ngramdb.engine.storage.files import now
 from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, TokenizerEntry
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.result import Result
 from ngramdb.lm import spec
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole

@@ -24,8 +24,8 @@ from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.engine.storage.directory.local_files import hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
-from ngramdb.executor.results.dataframes import are_lost, arrow_type, as_came, types_that_came
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.dataframes import are_lost, arrow_type, as_came, types_that_came
+from ngramdb.executor.result import Result
 from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
 from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.ingest.sources import STDIN

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ngramdb import interrupts
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.result import Result, Row
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")

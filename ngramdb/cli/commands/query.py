@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         if not given and is_terminal(sys.stdin) and is_terminal(sys.stdout):
             # prompt_toolkit is loaded for a person at a terminal only
-            from ngramdb.cli.prompt.session import Repl
+            from ngramdb.cli.shell.prompt import Repl
 
             return Repl(shell, debug=options.debug, configured=not options.no_config).run()
         inputs = given or [("file", "-")]

@@ -24,7 +24,7 @@ from ngramdb.cli.common import (
     say,
     say_error,
 )
-from ngramdb.cli.prompt.catalog import Catalog, Corpora, Counted
+from ngramdb.cli.shell.catalog import Catalog, Corpora, Counted
 from ngramdb.cli.terminal.screen import is_terminal
 from ngramdb.display import encodable_json, visible, visible_json
 
@@ -213,7 +213,7 @@ class ServedCompletion:
         """Return candidates at the cursor: `text`, its start (`start`), `kind`, `shown`, `about`."""
         if len(text) > LONGEST_TEXT or text.lstrip().startswith("."):
             return []
-        from ngramdb.cli.prompt import completion  # a third of a service's start
+        from ngramdb.cli.shell import completion  # a third of a service's start
 
         found = completion.complete(text, min(cursor, len(text)), self._catalog(connection, corpus))
         begins = [not text[: one.start].rpartition(";")[2].strip() for one in found]
@@ -258,8 +258,7 @@ def _mcp_flags(parser: argparse.ArgumentParser) -> None:
 def _mcp(options: argparse.Namespace) -> None:
     if find_spec("mcp") is None:
         raise UsageError("this needs the library mcp: pip install 'ngramdb[mcp]'")
-    from ngramdb.serve import database_pool, problem_details, reading
-    from ngramdb.serve.protocols import assistants, tools
+    from ngramdb.serve import assistants, database_pool, problem_details, reading, tools
 
     bounds, settings = problem_details.settings_of(options.settings, tools.LIMITS)
     opened = database_pool.open_library(options.databases, bounds, settings)

@@ -1,1 +1,1 @@
-"""A session of statements and dot commands, which the command line and the prompt both drive."""
+"""A session of statements and dot commands, which the command line drives, and so does the prompt."""

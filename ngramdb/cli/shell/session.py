@@ -30,7 +30,7 @@ from ngramdb.cli.terminal.screen import (
     write_pieces,
 )
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, PlanError, QueryCancelled
-from ngramdb.executor.results import display
+from ngramdb.executor import display
 from ngramdb.formats import database_around
 from ngramdb.lazy import lazy_module
 

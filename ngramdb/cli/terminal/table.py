@@ -25,7 +25,7 @@ from ngramdb.cli.terminal.cells import LOOKED_AT, TEXTS, Cell, cut, encodable, m
 from ngramdb.cli.terminal.human import plan_lines
 from ngramdb.cli.terminal.screen import LEFT, MATCH, RIGHT, Screen, Tabular, is_number
 from ngramdb.display import visible
-from ngramdb.executor.results.display import facts
+from ngramdb.executor.display import facts
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
 PROSE = frozenset({"description", "problem"})

@@ -20,7 +20,7 @@ import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.transaction import Transaction
-from ngramdb.executor.results.result import Result, batched, supervised
+from ngramdb.executor.result import Result, batched, supervised
 from ngramdb.interrupts import Deferred, Interrupt, check, guarded
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ngramdb.display import shown
-from ngramdb.executor.results.display import cut, width_of
-from ngramdb.executor.results.result import Result
+from ngramdb.executor.display import cut, width_of
+from ngramdb.executor.result import Result
 
 
 def lines(result, n_columns, monkeypatch):

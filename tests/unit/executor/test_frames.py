@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.executor.results.result import Result, batched
+from ngramdb.executor.result import Result, batched
 
 COLUMNS = {
     "ints": ([1, None, 2**62], "int64"),

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.results.result import SHOWN_ROWS, Result, batched
+from ngramdb.executor.result import SHOWN_ROWS, Result, batched
 
 
 def numbers(n, **options):

@@ -18,9 +18,9 @@ from ngramdb.api.verbs import row_formats
 from ngramdb.cli.commands.services import ServedCompletion
 from ngramdb.compat.infinigram import InfiniGramEngine, documents
 from ngramdb.serve.app import Service
+from ngramdb.serve.attribution import token_starts
 from ngramdb.serve.openapi import description
 from ngramdb.serve.problem_details import Limits
-from ngramdb.serve.protocols.attribution import token_starts
 from ngramdb.serve.responses import json_of
 from ngramdb.tokenizers.words import WordsTokenizer
 

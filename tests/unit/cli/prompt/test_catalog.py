@@ -11,7 +11,7 @@ from support.polls import until
 from support.subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.cli.prompt.catalog import MOST_WORDS, Ask, Catalog, Count, next_words
+from ngramdb.cli.shell.catalog import MOST_WORDS, Ask, Catalog, Count, next_words
 
 
 def texts(kind: str, known: dict[str, list[tuple[str, int]]], context: str) -> list[str]:

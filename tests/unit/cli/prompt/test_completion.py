@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from ngramdb.cli.prompt.completion import OPTIONS, Candidate, complete, keys_of
+from ngramdb.cli.shell.completion import OPTIONS, Candidate, complete, keys_of
 
 
 class Shelf:

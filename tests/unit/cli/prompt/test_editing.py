@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prompt_toolkit.document import Document
 
-from ngramdb.cli.prompt.editing import STYLE, StatementLexer, styled_lines
+from ngramdb.cli.shell.editing import STYLE, StatementLexer, styled_lines
 from ngramdb.language.editing import KINDS, first_mistake
 
 TEXTS = [

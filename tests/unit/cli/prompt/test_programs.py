@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.cli.prompt import programs
-from ngramdb.cli.prompt.programs import More, Pages
+from ngramdb.cli.shell import programs
+from ngramdb.cli.shell.programs import More, Pages
 
 
 def written(stream: io.StringIO, n_lines: int, words: list[str] | None, text: str) -> str:

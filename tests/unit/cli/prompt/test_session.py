@@ -13,8 +13,8 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from ngramdb.cli.prompt.editing import is_finished
-from ngramdb.cli.prompt.session import QuietHistory, Repl, history_path, holdings, prompt_text
+from ngramdb.cli.shell.editing import is_finished
+from ngramdb.cli.shell.prompt import QuietHistory, Repl, history_path, holdings, prompt_text
 from ngramdb.cli.shell.script import run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.screen import detect
@@ -62,7 +62,7 @@ def test_a_banner_names_version_and_database(shell: Shell, capsys: pytest.Captur
 def test_a_banner_is_wrapped_between_words(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ngramdb.cli.prompt.session.detect", lambda stream: replace(detect(stream), width=30))
+    monkeypatch.setattr("ngramdb.cli.shell.prompt.detect", lambda stream: replace(detect(stream), width=30))
     session(shell, CTRL_D)
     banner = capsys.readouterr().out.splitlines()
     assert len(banner) > 3 and max(map(len, banner)) <= 30
@@ -272,7 +272,7 @@ def test_an_error_in_the_configuration_file_keeps_the_session(
 
 
 def test_configuration_goes_home_without_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ngramdb.cli.prompt.session import config_path
+    from ngramdb.cli.shell.prompt import config_path
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -365,7 +365,7 @@ def test_a_key_that_fails_does_not_end_the_session(
         return is_finished(text)
 
     monkeypatch.setattr(Repl, "_show_error", shown)
-    monkeypatch.setattr("ngramdb.cli.prompt.editing.is_finished", failing)
+    monkeypatch.setattr("ngramdb.cli.shell.editing.is_finished", failing)
     session(shell, ".mode jsonl" + ENTER + 'COUNT "cat";' + ENTER)
     written = capsys.readouterr().out
     assert "internal error: ValueError: broken" in written and written.endswith('{"count": 2}\n')

@@ -16,8 +16,8 @@ from prompt_toolkit.layout.screen import Char
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
-from ngramdb.cli.prompt.catalog import Catalog
-from ngramdb.cli.prompt.completion import complete
+from ngramdb.cli.shell.catalog import Catalog
+from ngramdb.cli.shell.completion import complete
 from ngramdb.display import STEERING_CHARACTERS, written_out
 from ngramdb.language.editing import first_mistake, lex
 from ngramdb.language.scanner import is_complete

@@ -31,8 +31,8 @@ from prompt_toolkit.output import ColorDepth, Output, create_output
 from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli.common import OK, draw_error, interrupted, message_of
-from ngramdb.cli.prompt.catalog import Catalog
-from ngramdb.cli.prompt.editing import (
+from ngramdb.cli.shell.catalog import Catalog
+from ngramdb.cli.shell.editing import (
     BARE_WORDS,
     STYLE,
     StatementCompleter,
@@ -40,7 +40,7 @@ from ngramdb.cli.prompt.editing import (
     bindings,
     show_what_steers,
 )
-from ngramdb.cli.prompt.programs import edited, paged, run_editor
+from ngramdb.cli.shell.programs import edited, paged, run_editor
 from ngramdb.cli.shell.script import run_file, run_text
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal import human

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import polars  # type: ignore[import-not-found, unused-ignore]
     import pyarrow
 
-    from ngramdb.executor.results import display
+    from ngramdb.executor import display
+
 
 Row = tuple[Any, ...]
 # The known type of a column's values, or None if only the values show it.
@@ -114,7 +115,7 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the answer for users: that it is an estimate, or another possible meaning of a text."""
-        from ngramdb.executor.results import display
+        from ngramdb.executor import display
 
         drawn = display.drawn(self.summary, self.exact)
         return (*filter(None, [drawn]), *self._remarks)
@@ -294,7 +295,7 @@ class Result:
         ExecutionError
             All rows have been read, and there were some. The same holds for `arrow_batches`, `df` and `pl`.
         """
-        from ngramdb.executor.results import dataframes
+        from ngramdb.executor import dataframes
 
         self._require_rows()
         return dataframes.arrow_table(self.columns, self.types, self.fetchall(), self.arrow_types)
@@ -310,7 +311,7 @@ class Result:
         ExecutionError
             While it is read: a later value does not fit the type of its column; `arrow` accepts such results.
         """
-        from ngramdb.executor.results import dataframes
+        from ngramdb.executor import dataframes
 
         self._require_rows()
         batches = self.batches(n_rows)
@@ -336,7 +337,7 @@ class Result:
 
         Integers with NULLs are Int64, and texts have pandas' own type for them (str since pandas 3).
         """
-        from ngramdb.executor.results import dataframes
+        from ngramdb.executor import dataframes
 
         self._require_rows()
         frame: pandas.DataFrame = dataframes.pandas_frame(self.columns, self.types, self.fetchall())
@@ -345,7 +346,7 @@ class Result:
     @memory_errors()
     def pl(self) -> polars.DataFrame:
         """Return the unread rows as a `polars.DataFrame`, with the types of `arrow`."""
-        from ngramdb.executor.results import dataframes
+        from ngramdb.executor import dataframes
 
         self._require_rows()
         frame: polars.DataFrame = dataframes.polars_frame(self.columns, self.types, self.fetchall())
@@ -355,7 +356,7 @@ class Result:
 
     def _preview(self) -> display.Preview:
         """Return the first rows and a line with their number; all of them remain unread."""
-        from ngramdb.executor.results import display
+        from ngramdb.executor import display
 
         with self._lock:
             while (
@@ -378,12 +379,12 @@ class Result:
         return f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
 
     def __repr__(self) -> str:
-        from ngramdb.executor.results import display
+        from ngramdb.executor import display
 
         return display.as_text(self._preview())
 
     def _repr_html_(self) -> str:
-        from ngramdb.executor.results import display
+        from ngramdb.executor import display
 
         return display.as_html(self._preview())
 

@@ -19,9 +19,9 @@ from ngramdb.errors import BindError
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.questions.requests import Parameter
 from ngramdb.questions.to_ast import as_model
+from ngramdb.serve.attribution import token_starts
 from ngramdb.serve.database_pool import Library, Named
 from ngramdb.serve.problem_details import Problem
-from ngramdb.serve.protocols.attribution import token_starts
 from ngramdb.serve.requests import given, shortened
 
 Fields = dict[str, Any]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ngramdb.compat.infinigram.documents import Excerpt, chosen_spans, logprob_sum, places_of
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.questions.requests import Parameter
+from ngramdb.serve.infini_gram import Fields, Opened
 from ngramdb.serve.problem_details import Problem
-from ngramdb.serve.protocols.infini_gram import Fields, Opened
 from ngramdb.serve.requests import given
 
 PARAMETERS = (

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from ngramdb import __version__
 from ngramdb.interrupts import Interrupt
+from ngramdb.serve import tools
 from ngramdb.serve.problem_details import Problem
-from ngramdb.serve.protocols import tools
 from ngramdb.serve.reading import Reader
 
 INSTRUCTIONS = """\

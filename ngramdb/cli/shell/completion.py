@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ngramdb.cli.prompt.catalog import Catalog, next_words
+from ngramdb.cli.shell.catalog import Catalog, next_words
 from ngramdb.cli.shell.dot import COMMANDS
 from ngramdb.cli.terminal import human
 from ngramdb.formats import ID_TYPES, READ

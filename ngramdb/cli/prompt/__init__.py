@@ -1,1 +1,0 @@
-"""The prompt: editing, completion, highlighting, history and pages, over the command line's shell."""

@@ -1,1 +1,0 @@
-"""Results of statements: the table, its display, and its conversion for other libraries."""

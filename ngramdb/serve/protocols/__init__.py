@@ -1,1 +1,0 @@
-"""Protocols of other programs: completions, infini-gram, assistants and their tools, attribution."""
