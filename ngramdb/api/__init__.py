@@ -1,8 +1,7 @@
 """The Python interface: connections, corpora and their results.
 
-The command line and the REPL are built on this package; of the packages below they only use the functions
-that split and colour statements. It is the one place that wires language, planner, executor and engine
-together.
+The command line and the prompt are built on this package. It is the one place that
+wires language, planner, executor and engine together.
 
 `connecting` opens databases. `Connection` (`connection`) and `Corpus` (`corpus`) share `database` (store,
 version, settings, writers), `session` (a database at one snapshot, for planner and executor) and

@@ -1,4 +1,4 @@
-"""Corpora on a cluster of Ray: built by its tasks, merged by them, and asked over its actors.
+"""Corpora on a cluster of Ray: built and merged by its tasks, and queried through its actors.
 
     import ngramdb.cluster
 
@@ -6,9 +6,9 @@
     db = ngramdb.cluster.connect("/shared/corpora.ngdb", address="auto")
 
 `loading` builds in parts as tasks of Ray, and compacts. `asking` connects to actors, which answer for
-corpora: a `crew` knows which of them holds which segment, `worker_state` is what each has.
+corpora: a `crew` records which of them holds which segment, `worker_state` is the state of each.
 
-Needs `pip install 'ngramdb[ray]'`, and folders that all machines see under the same paths.
+Requires `pip install 'ngramdb[ray]'`, and folders with the same paths on all machines.
 """
 
 from ngramdb.cluster.asking import ClusterConnection, connect

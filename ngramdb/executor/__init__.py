@@ -4,6 +4,6 @@ Plans in the package `questions` answer themselves. `result` is the table that i
 it, and `dataframes` gives its form for other libraries. `per_segment` queries each segment by itself, and has
 what statements that return many n-grams share; `measures` has association measures.
 
-Operators know plan nodes and what a corpus answers, never files, formats of output or the network. Every
-answer about documents is put together from answers of the segments.
+Operators depend on plan nodes and on the interface of a corpus, never on files, output formats or the
+network. Answers about documents are merged from those of the segments.
 """

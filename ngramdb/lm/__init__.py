@@ -7,7 +7,7 @@ A model is described by a `ModelSpec` (`NGram`, `InfGram`, `Backoff`, `KneserNey
     model.prob(context, token).prob
 
 There is no training run and no table of n-grams: probabilities are computed from the index on demand. Only
-a few counts of counts must be known ahead of time, `analyze`. Here a document is a sentence: it begins with
+a few counts of counts are computed ahead of time, by `analyze`. Here a document is a sentence: it begins with
 `<s>` and ends with `</s>` (the ids BEGIN and END).
 
 The names are in `__init__.pyi`; each is imported on first use: a description of a model needs no kernels.

@@ -32,6 +32,16 @@ def test_every_path_exists() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_every_file_named_without_its_folder_exists() -> None:
+    folders = ("ngramdb", "tests", "docs", "grammar")
+    names = {path.name for folder in folders for path in (ROOT / folder).rglob("*.*")}
+    named = set(
+        re.findall(r"`(\w+\.(?:py|pyi|pyx|hpp|cpp|js|test|md))`", CONTRIBUTING + EXTENDING + ARCHITECTURE)
+    )
+    assert len(named) > 20
+    assert named - names - {path.name for path in ROOT.glob("*.md")} == set()
+
+
 def test_every_path_on_the_page_on_architecture_exists() -> None:
     named = paths(ARCHITECTURE)  # folders of a package are named relative to it
     assert len(named) > 40
@@ -82,6 +92,24 @@ def test_the_docstring_of_a_package_names_its_folders(package: Path) -> None:
         name for name in named if not (package / name).is_dir() and not list(package.glob(f"*/{name}"))
     } == set()
     assert f"`ngramdb/{package.name}/`" in ARCHITECTURE
+
+
+@pytest.mark.parametrize(
+    "package", sorted((ROOT / "ngramdb").rglob("__init__.py")), ids=lambda path: path.parent.name
+)
+def test_the_docstring_of_a_package_names_modules_that_exist(package: Path) -> None:
+    doc = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+    modules = [*package.parent.rglob("*.py"), *package.parent.rglob("*.py[ix]")]
+    code = "".join(path.read_text(encoding="utf-8") for path in modules)
+    # A name in backquotes is a module, a folder, a function, a field, or a key.
+    exist = {
+        *re.findall(r"\bdef (\w+)", code),
+        *re.findall(r"^ +(\w+):", code, re.M),
+        *re.findall(r'"(\w+)"', code),
+    }
+    exist |= {name for path in modules for name in (path.stem, path.parent.name)}
+    exist |= {path.name for path in (ROOT / "ngramdb").iterdir()}
+    assert set(re.findall(r"`([a-z_]+)`", doc)) - exist == set()
 
 
 def is_in(path: str, name: str) -> bool:
