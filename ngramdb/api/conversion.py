@@ -61,12 +61,12 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}; {hint}")
     if packing.could_be_packed(given):
         raise InvalidArgument(
-            f"{wanted}, and this tuple could be flat ids and offsets: give documents as a list, such as "
+            f"{wanted}, but this tuple could be flat ids and offsets: give documents as a list, such as "
             "np.split(ids, offsets[1:-1])"
         )
     if iterates_over_names(given):
         raise InvalidArgument(
-            f"{wanted}, and a {type(given).__name__} iterates over the names of its columns; give "
+            f"{wanted}, but a {type(given).__name__} iterates over the names of its columns; give "
             "a table that has __arrow_c_stream__, or its rows as dicts"
         )
     items: Iterable[Any] = packing.items_of(given)

@@ -221,7 +221,7 @@ class RemoteConnection(HasErrors):
         try:
             found: dict[str, Any] = json.loads(answered)
         except ValueError as error:
-            raise ExecutionError(f"{self._address} answers {status}, without JSON") from error
+            raise ExecutionError(f"{self._address} answered with status {status}, without JSON") from error
         if status >= 400:
             raise _error(found, status)
         return found

@@ -161,7 +161,7 @@ def _check_reads(statement: ast.Statement, sql: str) -> None:
         span = inner.span
         start, stop = (None, None) if span is None else (span.start, span.stop)
         raise ReadingOnly(
-            "only questions are answered here, EXPLAIN of questions, DESCRIBE and SHOW CORPORA",
+            "only queries, EXPLAIN of queries, DESCRIBE and SHOW CORPORA are allowed here",
             text=sql,
             start=start,
             stop=stop,

@@ -178,7 +178,7 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
         if isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(f"the object sent is not a valid {kind}: {error}") from error
-    raise InvalidArgument(f"nothing is sent as an object of kind {kind!r}")
+    raise InvalidArgument(f"unknown kind of object: {kind!r}")
 
 
 def _parts(value: Any) -> tuple[Any, ...] | None:

@@ -450,9 +450,9 @@ class TextMatches:
         places = token_places(self._segment, self._tokenizer, i, text)
         if places is None:
             raise ExecutionError(
-                f"{self._segment.path}: the text of document {i} has other tokens now than when it was "
-                "loaded: a library of its tokenizer has changed; load it again, or use the library's "
-                "version that it had"
+                f"{self._segment.path}: the text of document {i} has other tokens than when it was "
+                "loaded: a library of its tokenizer has changed; load it again, or install the "
+                "earlier version of the library"
             )
         n = len(places.starts)
         if not n:

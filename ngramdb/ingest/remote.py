@@ -116,7 +116,7 @@ def _asked(url: str, ask: Callable[[], T]) -> T:
     except ModuleNotFoundError as error:
         extra = error.name == "fsspec"
         needed = "pip install 'ngramdb[remote]'" if extra else f"{error}"
-        raise LoadError(f"files by URL take a library that is not installed: {needed}", source=url) from error
+        raise LoadError(f"files by URL need a library that is not installed: {needed}", source=url) from error
     except Exception as error:  # each system has errors of its own
         raise LoadError(f"cannot be read: {_said(error)}", source=url) from error
 

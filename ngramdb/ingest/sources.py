@@ -387,7 +387,7 @@ def _portable(name: str) -> str:
 def _absence(path: str) -> str:
     """Say how far the path leads, so that the wrong part of a long one is plain."""
     if os.path.islink(path):
-        return "is a link that leads nowhere"
+        return "is a dangling symbolic link"
     parent = os.path.dirname(path) or "."
     if os.path.isdir(parent):
         return "no such file or folder"

@@ -128,13 +128,12 @@ def is_cut(source: Source) -> bool:
 def _size(source: Source) -> int:
     if not source.can_be_read_again:
         raise InvalidArgument(
-            f"{source.label} cannot be read again, so that it cannot be divided among workers; "
-            "save it as a file"
+            f"{source.label} cannot be read again, so it cannot be divided among workers; save it as a file"
         )
     size = source.n_bytes
     if size is None:
         raise InvalidArgument(
-            f"{source.label}: its size is unknown, by which files are divided among workers; "
+            f"{source.label}: its size, by which files are divided among workers, is unknown; "
             "copy it to a folder first"
         )
     return size

@@ -168,7 +168,7 @@ def _clause_alone(situation: Situation) -> str | None:
 
 def _pattern_alone(situation: Situation) -> str:
     shown = quote(situation.raw)
-    return f"COUNT {shown} is the number of its occurrences, KWIC {shown} lists them"
+    return f"COUNT {shown} returns the number of its occurrences, KWIC {shown} lists them"
 
 
 def _prob_without_context(situation: Situation) -> str | None:

@@ -195,7 +195,7 @@ class QuestionRules:
     def generate(self, children: list[Any]) -> ast.Generate:
         if "TOKENS" not in clauses_of(children):
             raise Fault(
-                "GENERATE needs to know how many tokens: TOKENS 20",
+                "GENERATE requires a number of tokens, such as TOKENS 20",
                 start_of(children[0]),
                 stop_of(children[0]),
             )

@@ -151,7 +151,7 @@ class Generator:
                 found = self._beams(ids, n, method.beams)
         else:
             if isinstance(method, Greedy) and n_return > 1:
-                raise InvalidArgument("greedy generation has one continuation; take sample or beam for more")
+                raise InvalidArgument("greedy generation has one continuation; use sample or beam for more")
             found = [self._walk(ids, n, method, _random(seed, i)) for i in range(n_return)]
         return sorted(found, key=lambda item: -item.logprob)[:n_return]
 

@@ -139,7 +139,7 @@ def interpolate(
     answered = ~np.isnan(corpus.prob)
     if not answered.any():
         raise InvalidArgument(
-            f"the corpus model has an answer for none of the {len(corpus):,} validation tokens, so there is "
+            f"the corpus model does not answer for any of the {len(corpus):,} validation tokens, so there is "
             "nothing to fit; use a text that resembles the corpus"
         )
     sparse = answered & corpus.sparse

@@ -179,7 +179,7 @@ def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
             f"{gram.shown} ends in a blank, which is part of the token after it; "
             f"{show_text(other)} occurs {times}"
         )
-    return f"{show_text(other)}, with a blank before it, is other tokens and occurs {times}{advice}"
+    return f"{show_text(other)}, with a blank before it, has other tokens and occurs {times}{advice}"
 
 
 def _of_continuation(phrase: Phrase) -> str | None:
@@ -204,7 +204,7 @@ def _of_continuation(phrase: Phrase) -> str | None:
 
 def _of_pattern(text: str) -> str:
     said = f"{show_text(text)} is one n-gram, its quotation marks included"
-    return f"{said}; ngramdb.pattern(…) is a pattern, and in statements it stands as in KWIC {text.strip()}"
+    return f"{said}; for a pattern use ngramdb.pattern(…), or a statement such as KWIC {text.strip()}"
 
 
 def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
@@ -219,11 +219,11 @@ def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
 def _of_sentence_marks(text: str, is_sought: bool) -> str:
     if not is_sought:
         mark = SENTENCE_MARKS.findall(text)[0]
-        return f"{mark} in {show_text(text)} is text as it stands: sentences begin and end without a token"
+        return f"{mark} in {show_text(text)} is literal text: sentences begin and end without tokens"
     pieces = [piece for piece in SENTENCE_MARKS.split(text) if piece]
     written = " ".join(piece if SENTENCE_MARKS.fullmatch(piece) else show_text(piece) for piece in pieces)
-    said = f"{show_text(text)} is text as it stands; <s> and </s>, where sentences begin and end,"
-    return f"{said} stand outside of the quotation marks: {written}"
+    said = f"{show_text(text)} is literal text; <s> and </s>, for the ends of sentences,"
+    return f"{said} belong outside the quotation marks: {written}"
 
 
 def _of_parts_of_words(phrase: Phrase) -> str | None:

@@ -102,7 +102,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
 def binder_of(kind: str) -> Bind:
     """Return the function that binds a kind of statement, given the name of its class."""
     if kind not in BINDERS:
-        raise PlanError(f"{kind} is no statement that can be run")
+        raise PlanError(f"{kind} cannot be run as a statement")
     return BINDERS[kind]()
 
 

@@ -65,7 +65,7 @@ def _frequency(asked: Asked) -> Statement:
     given = asked.given
     fields = fields_of(given["by"])
     if not fields:
-        raise InvalidArgument("say by which field: by=…")
+        raise InvalidArgument("by is missing: give the field by which to group")
     groups = (*_groups(fields[0], given.text("period")), *fields[1:])
     statement = _counted(asked).add(f"GROUP BY {', '.join(groups)}")
     if given["order"] == "count":
@@ -97,7 +97,7 @@ def _counted(asked: Asked) -> Statement:
             statement.add("PER MILLION")
         return statement.source(asked.corpus, asked.version).where(where)
     if given["relative"]:
-        raise InvalidArgument("relative is of occurrences, per million tokens: say which, without documents")
+        raise InvalidArgument("relative counts occurrences per million tokens: give an n-gram, not documents")
     statement = Statement("COUNT DOCS", "COUNT DOCS").source(asked.corpus, asked.version)
     if not has_pattern:
         return statement.where(where)

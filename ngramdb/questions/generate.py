@@ -234,7 +234,7 @@ def _method(method: Any, beams: int | None) -> ast.Method | None:
     if beams is not None and method is None:
         method = "beam"
     if beams is not None and method != "beam":
-        raise InvalidArgument(f"beams belongs to method 'beam', not to {method!r}")
+        raise InvalidArgument(f"beams requires method 'beam', not {method!r}")
     return None if method is None else ast.Method(method, to_ast.number(1, "beams", beams))
 
 
@@ -260,7 +260,7 @@ def bind(scope: Scope, node: ast.Generate) -> GenerateQuery:
     assert n_tokens is not None
     if node.n_returned is not None and n_returned is not None:
         if method == "greedy" and n_returned > 1:
-            what = "greedy generation has one continuation; take sample or beam for more"
+            what = "greedy generation has one continuation; use sample or beam for more"
             scope.refuse(what, node.n_returned)
         if beams is not None and n_returned > beams:
             what = f"a search with {beams} beams cannot return {n_returned} continuations"

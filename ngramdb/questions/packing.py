@@ -151,10 +151,11 @@ def _packed(flat: Any, offsets: Any, read: Callable[[Any], IntArray]) -> tuple[I
     ids = read(flat) if isinstance(flat, np.ndarray) else token_ids(flat)
     offsets = integers(offsets, "offsets")
     if not len(offsets):
-        raise InvalidArgument("offsets are empty; they have one number more than the batch has n-grams")
+        raise InvalidArgument("offsets are empty; give one number more than there are n-grams")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
         raise InvalidArgument(
-            f"offsets rise from 0 to the number of ids, {len(ids)}; give two n-grams as a list, not a tuple"
+            f"offsets must rise from 0 to the number of ids, {len(ids)}; give two n-grams as "
+            "a list, not a tuple"
         )
     return ids, offsets
 
@@ -180,7 +181,7 @@ def unit_of(document: bool | None, sentence: bool | None, default: Unit | None =
     sentence = sentence is not None and as_flag("sentence", sentence)
     if document and sentence:
         raise InvalidArgument(
-            "either document=True (a text is a document) or sentence=True (it is cut into sentences)"
+            "give either document=True (a text is a document) or sentence=True (it is cut into sentences)"
         )
     return "document" if document else "sentence" if sentence else None
 

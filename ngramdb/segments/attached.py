@@ -357,7 +357,7 @@ def _shard(
     elif "metadata" in opened or "metaoff" in opened:
         missing, other = (metaoff, metadata) if "metadata" in opened else (metadata, metaoff)
         raise CorruptionError(
-            f"{missing} is missing: metadata are both files, and {other} is there", path=missing
+            f"{missing} is missing: metadata need both files, and {other} exists", path=missing
         )
     identity = identity_of(path, os.path.join(folder, f"table{suffix}"))
     lines = opened.get("metadata")
@@ -377,8 +377,8 @@ def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int
     if not fitting:
         raise contradiction(
             path,
-            f"its {n_text:,} bytes and the {n_table:,} bytes of its table are not of one index: a token has "
-            f"1, 2 or 4 bytes, and a pointer to it {pointer_bytes(n_text)}",
+            f"its {n_text:,} bytes and the {n_table:,} bytes of its table do not belong to one index: a "
+            f"token has 1, 2 or 4 bytes, and a pointer to it {pointer_bytes(n_text)}",
         )
     if dtype is not None and fitting != [DTYPE_BYTES[dtype]]:
         found = next(name for name, width in DTYPE_BYTES.items() if width == fitting[0])
@@ -461,10 +461,10 @@ def files_of(
     width = len(data) // n_tokens if n_tokens else 0
     if rest or width not in DTYPE_BYTES.values() or width * n_tokens != len(data):
         raise contradiction(
-            path, f"its {len(data):,} bytes and the {len(table):,} of {index} are not of one index"
+            path, f"its {len(data):,} bytes and the {len(table):,} of {index} do not belong to one index"
         )
     if dtype is not None and DTYPE_BYTES[dtype] != width:
-        raise contradiction(path, f"its tokens have {width} bytes by the size of {index}, and {dtype} others")
+        raise contradiction(path, f"its tokens have {width} bytes by the size of {index}, not {dtype}")
     if separator is not None and separator >= 256**width:
         raise InvalidArgument(f"SEPARATOR {separator} does not fit the {width}-byte tokens of {path}")
     text: NDArray[Any] = np.frombuffer(data, dtype=f"<u{width}")

@@ -245,7 +245,7 @@ class _Table:
             type_name = tags[TYPE_KEY].decode()
             value_type = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
             if value_type != storage_type(arrow, type_name):
-                raise ValueError(f"column {field.name!r} is {field.type}, and not a {type_name}")
+                raise ValueError(f"column {field.name!r} is {field.type}, not a {type_name}")
             mark = tags[MARK_KEY].decode() if MARK_KEY in tags else None
             keys, arrow_tag = split_path(field.name), tags.get(ARROW_KEY)
             self.fields.append(_Field(index, field.name, keys, type_name, mark, arrow_tag))

@@ -213,7 +213,7 @@ class NativeSegment(Segment):
         ends = starts[first + 1 : last + 2].astype(np.int64) - 1
         if not np.array_equal(separators, ends):
             raise self._corruption(
-                f"of documents {first} to {last} one does not end in a separator, or has another"
+                f"one of documents {first} to {last} does not end in a separator, or contains one"
             )
 
     def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
@@ -334,7 +334,7 @@ class NativeSegment(Segment):
         except ValueError as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
         if not is_right:
-            raise self._corruption("its far index is not that of its suffix array")
+            raise self._corruption("its far index does not match its suffix array")
         if self.ids is not None and (np.diff(self.ids) <= 0).any():
             raise self._corruption("its documents' ids do not ascend")
         self.metadata.check()
@@ -350,7 +350,7 @@ class NativeSegment(Segment):
             rest, self._container.array("directory.rest")
         )
         if not same:
-            raise self._corruption("its directory is not that of its suffix array")
+            raise self._corruption("its directory does not match its suffix array")
 
     def _check_sizes(self) -> None:
         """Raise CorruptionError unless sections have the types and lengths that the counts imply."""
@@ -439,7 +439,7 @@ _KINDS = {NATIVE: Kind(NATIVE, KIND, NativeSegment)}
 def register(kind: Kind) -> None:
     """Make a kind known to this process. Raises ValueError when another one has its name."""
     if _KINDS.setdefault(kind.name, kind) != kind:
-        raise ValueError(f"there is another kind of segments named {kind.name!r}")
+        raise ValueError(f"another kind of segment is named {kind.name!r}")
 
 
 def kind_named(name: str, path: str) -> Kind:
@@ -448,8 +448,8 @@ def kind_named(name: str, path: str) -> Kind:
     if kind is None:
         known = ", ".join(sorted(_KINDS))
         raise FormatVersionError(
-            f"{path}: this segment is of the kind {name!r}, and this ngramdb knows {known}; "
-            "use an ngramdb that knows it",
+            f"{path}: unknown kind of segment {name!r}; this ngramdb supports {known}; "
+            "use a version that supports it",
             path=path,
             found=name,
             supported=tuple(sorted(_KINDS)),

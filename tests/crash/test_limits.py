@@ -198,9 +198,9 @@ with ngramdb.connect(path) as db:
 os.rename(os.path.join(path, name), path + ".aside")
 with ngramdb.connect(path) as db:
     c = db.corpus
-    fails(StorageError, "the file is gone", lambda: c("c").count("w0"))
-    fails(StorageError, "the file is gone", lambda: c("c").compact())
-    assert any("the file is gone" in row[3] for row in db.execute("CHECK").fetchall())
+    fails(StorageError, "the file is missing", lambda: c("c").count("w0"))
+    fails(StorageError, "the file is missing", lambda: c("c").compact())
+    assert any("the file is missing" in row[3] for row in db.execute("CHECK").fetchall())
 os.rename(path + ".aside", os.path.join(path, name))
 with ngramdb.connect(path) as db:
     sound(db, 10)

@@ -196,7 +196,7 @@ WHEN_USED = [
     (change_suffixes(200), 'DIST GIVEN ""', "it has the token id 199"),
     (change_suffixes(200), 'DIST GIVEN "" USING INFGRAM', "it has the token id 199"),
     (join_first_two, "COMPACT c", "does not end in a separator"),
-    (change_entries("tokens", at_3=0), "COMPACT c", "does not end in a separator, or has another"),
+    (change_entries("tokens", at_3=0), "COMPACT c", "does not end in a separator, or contains one"),
     (retype("text.offsets", "f8"), "DOCS SAMPLE 40 SEED 1", "the type of text.offsets"),
     (change_entries("text.offsets", at_7=2**60), "DOCS SAMPLE 40 SEED 1", "the text of document"),
     (change_entries("text.frame_offsets", at_0=2**60), "DOCS SAMPLE 40 SEED 1", "text frame 0"),

@@ -131,9 +131,9 @@ def test_an_answer_has_no_more_rows_than_an_assistant_can_read(ask: Ask) -> None
 @pytest.mark.parametrize(
     ("name", "values", "says"),
     [
-        ("query", {"statement": 'DELETE DOCS WHERE "time"'}, "only questions are answered here"),
-        ("query", {"statement": "COPY (DOCS) TO '/tmp/stolen.jsonl'"}, "only questions are answered here"),
-        ("query", {"statement": "SET threads = 1"}, "only questions are answered here"),
+        ("query", {"statement": 'DELETE DOCS WHERE "time"'}, "only queries, EXPLAIN of queries"),
+        ("query", {"statement": "COPY (DOCS) TO '/tmp/stolen.jsonl'"}, "only queries, EXPLAIN of queries"),
+        ("query", {"statement": "SET threads = 1"}, "only queries, EXPLAIN of queries"),
         ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "did you mean year?"),
         ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "at: 'yaer'"),
         ("query", {}, "query needs statement"),

@@ -273,7 +273,7 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
     elif not compression:
         yield file
     else:
-        raise NotImplementedError(f"no compression to {compression}")
+        raise NotImplementedError(f"unsupported compression {compression}")
 
 
 _STANDARD_OUTPUT = "to write to standard output, use ngramdb DB -c '…' --format jsonl"

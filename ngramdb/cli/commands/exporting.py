@@ -221,8 +221,8 @@ def too_short(overlap: SetOverlap, n: int) -> str:
     """Return the number of items of a set without n-grams, on one line."""
     are = "item is" if overlap.items_short == 1 else "items are"
     return (
-        f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens: only documents as short, "
-        "as a whole, are found in such items; a smaller --ngram compares more"
+        f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens: such items match only "
+        "documents that are as short, as a whole; a smaller --ngram compares more"
     )
 
 

@@ -166,7 +166,7 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
         yield f"  {command.purpose}"
 
 
-@_command("mode", "[MODE]", "how results look; lists the modes", choices=(*MODES, "auto"))
+@_command("mode", "[MODE]", "format of results; lists the modes", choices=(*MODES, "auto"))
 def _mode(shell: Shell, arguments: list[str]) -> None:
     if arguments:
         shell.set_mode(None if arguments[0] == "auto" else arguments[0])
@@ -176,7 +176,7 @@ def _mode(shell: Shell, arguments: list[str]) -> None:
     shell.screen().write(", ".join(names) + "; auto chooses by where results go\n")
 
 
-@_command("rows", "[N|auto]", "how many rows a table shows at most", choices=("auto",))
+@_command("rows", "[N|auto]", "maximum number of rows in a table", choices=("auto",))
 def _rows(shell: Shell, arguments: list[str]) -> None:
     if not arguments:
         chosen = "" if shell.n_rows is None else " (.rows auto: what fits the screen)"
@@ -227,7 +227,7 @@ def _once(shell: Shell, arguments: list[str]) -> None:
     shell.once = LateFile(name if name.startswith("|") else name.strip("'\""))
 
 
-@_command("watch", "[SECONDS [TIMES]] STATEMENT", "ask again and again", raw=True)
+@_command("watch", "[SECONDS [TIMES]] STATEMENT", "run a statement repeatedly", raw=True)
 def _watch(shell: Shell, arguments: list[str]) -> None:
     """Ask again and again; Ctrl-C, the way to end it at a prompt, is not an error there."""
     match = _WATCH.fullmatch(arguments[0])
@@ -261,7 +261,7 @@ def _without_pager(prompt: AtPrompt | None) -> Iterator[None]:
             prompt.pager = before
 
 
-@_command("edit", "[FILE]", "the last statement, or a file, in $EDITOR")
+@_command("edit", "[FILE]", "$EDITOR on the last statement, or a file")
 def _edit(shell: Shell, arguments: list[str]) -> None:
     _prompt(shell, "edit").edit(arguments[0] if arguments else None)
 

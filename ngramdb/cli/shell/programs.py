@@ -189,7 +189,7 @@ def editor_command() -> list[str]:
     for name in USUAL_EDITORS:
         if shutil.which(name):
             return [name]
-    raise InvalidArgument("no editor: set EDITOR to the command of yours")
+    raise InvalidArgument("no editor found: set EDITOR to the command of your editor")
 
 
 def edited(text: str) -> str:
@@ -209,4 +209,4 @@ def run_editor(path: Path) -> None:
     except OSError as error:
         raise ExecutionError(f"{words[0]}: {error.strerror}; EDITOR names the editor") from error
     if status:
-        raise ExecutionError(f"{words[0]} ended with status {status}; nothing was taken from it")
+        raise ExecutionError(f"{words[0]} ended with status {status}; its text is discarded")

@@ -179,9 +179,7 @@ def run_text(shell: Shell, text: str) -> None:
 def run_file(shell: Shell, path: str, depth: int = 0) -> None:
     """Run the statements of a UTF-8 file."""
     if depth >= DEEPEST_READ:
-        raise InvalidArgument(
-            f"{path}: more than {DEEPEST_READ} scripts within scripts; does it read itself?"
-        )
+        raise InvalidArgument(f"{path}: more than {DEEPEST_READ} nested scripts; does it read itself?")
     with open(open_named(path), encoding="utf-8") as lines:
         run_script(shell, Script(lines, name=path), depth=depth + 1)
 

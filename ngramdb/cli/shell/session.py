@@ -233,7 +233,7 @@ class Shell:
     def send_to(self, path: str | None) -> None:
         """Send results to a file (replacing what is in it) or, with None, back to standard output."""
         if path is not None and path.startswith("|"):
-            raise InvalidArgument("a command takes one answer: write .once | command")
+            raise InvalidArgument("a command receives one result: use .once | command")
         taken = None if path is None else LateFile(path)
         if path is not None:
             open(path, "a").close()  # whether it can be written; what is in it stays until there is a result
@@ -350,7 +350,7 @@ def _check_can_be_written(name: str) -> None:
     if os.path.isdir(name):
         raise InvalidArgument(f"{name}: this is a folder")
     if not os.access(name if os.path.exists(name) else folder, os.W_OK):
-        raise InvalidArgument(f"{name}: this may not be written")
+        raise InvalidArgument(f"{name}: not writable")
 
 
 @contextmanager

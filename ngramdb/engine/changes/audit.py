@@ -157,7 +157,7 @@ class _AuditFile:
         except ValueError as error:
             raise self._damaged(str(error)) from error
         if not isinstance(self.events, list):
-            raise self._damaged(f"its events are {self.events!r:.80}, and not an array")
+            raise self._damaged(f"its events are {self.events!r:.80}, not an array")
         n = sum(removal.n_documents for removal in self.removals())
         if n != len(self.doc_ids):
             raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")

@@ -78,15 +78,15 @@ def collected(folders: Sequence[str]) -> list[PartReport]:
     found = [report for folder in distinct.values() for report in reports_in(folder)]
     shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
     if not found:
-        raise InvalidArgument(f"{shown}: no parts here; `ngramdb build` makes them")
+        raise InvalidArgument(f"{shown}: no parts found; make them with `ngramdb build`")
     numbers = sorted({report.of for report in found})
     if len(numbers) > 1:
         listed = " and ".join(f"of {n:,}" for n in numbers)
-        raise InvalidArgument(f"{shown}: there are parts {listed}; give the folder of one build")
+        raise InvalidArgument(f"{shown}: contains parts {listed}; give the folder of one build")
     ordered = sorted(found, key=lambda report: report.part)
     for one, other in pairwise(ordered):
         if one.part == other.part:
-            raise InvalidArgument(f"{one.title} is there twice, in {one.path} and {other.path}; remove one")
+            raise InvalidArgument(f"{one.title} exists twice, in {one.path} and {other.path}; remove one")
     absent = sorted(set(range(numbers[0])) - {report.part for report in ordered})
     if absent:
         raise InvalidArgument(

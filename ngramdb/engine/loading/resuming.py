@@ -132,7 +132,7 @@ class Course:
         found = [source.label for source in sources if loaded and _name(source) in loaded]
         if found:
             raise InvalidArgument(
-                f"the load cannot go on: {found[0]}"
+                f"the load cannot be resumed: {found[0]}"
                 + (f" and {len(found) - 1:,} more of its files were" if len(found) > 1 else " was")
                 + " loaded before, by a load of other paths (were files removed or renamed since, or do new "
                 f"ones come before it?); {advice}"
@@ -141,13 +141,13 @@ class Course:
     def _go_on(self, record: LoadRecord) -> None:
         if record.options != self._options:
             raise InvalidArgument(
-                f"the load cannot go on: it began with other options ({', '.join(READING)}); "
+                f"the load cannot be resumed: it began with other options ({', '.join(READING)}); "
                 "give the same ones, or leave resume out to load the files from their beginning"
             )
         n_needed = record.n_files + (record.n_lines > 0)
         if n_needed > len(self._sources) or record.files != self._files(record.n_files, record.n_lines):
             raise InvalidArgument(
-                f"the load cannot go on: the first {n_needed:,} files are not those that it has loaded "
+                f"the load cannot be resumed: the first {n_needed:,} files are not those that it has loaded "
                 "(another path, order, size or first line); load what is new by its own path"
             )
         line = _begun_at(record, self._sources[record.n_files]) if record.n_lines else None
@@ -189,14 +189,14 @@ def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
     line = None if record.mark is None else line_of(source, n_lines)
     if line is None and (record.mark is not None or not has_lines(source, n_lines)):
         raise InvalidArgument(
-            f"the load cannot go on: it has read {n_lines:,} lines of {source.label}, which has fewer now; "
-            "load it by another path"
+            f"the load cannot be resumed: it has read {n_lines:,} lines of {source.label}, which has fewer "
+            "now; load it by another path"
         )
     if line is not None and mark_of(line) != record.mark:
         raise InvalidArgument(
-            f"the load cannot go on: line {n_lines:,} of {source.label}, the last one that it has read, has "
-            "changed (was a line before it deleted or inserted?); restore the file, or "
-            "load it by another path"
+            f"the load cannot be resumed: line {n_lines:,} of {source.label}, the last one that it has read, "
+            "has changed (was a line before it deleted or inserted?); restore the file, or load it "
+            "by another path"
         )
     return line
 

@@ -224,7 +224,7 @@ def require_database(directory: Directory) -> Marker:
         return marker
     path = directory.description
     if directory.root_entries() is None:
-        raise StorageError(f"{path}: no database here, and no such folder; check the path", path=path)
+        raise StorageError(f"{path}: no such database or folder; check the path", path=path)
     _check_free(directory)
     raise NotADatabase(
         f"{path}: the folder holds no database yet; open it for writing to make one", path=path
@@ -247,7 +247,7 @@ def create_database(directory: Directory) -> Marker:
     if directory.root_entries() is None:
         path = directory.description
         raise StorageError(
-            f"{path}: this is a link that leads nowhere; make the folder that it names, or remove it",
+            f"{path}: a dangling symbolic link; create its target, or remove it",
             path=path,
         )
     with Deferred(), directory.lock_writer(_PATIENCE_S):
@@ -280,7 +280,7 @@ def _check_free(directory: Directory) -> list[str]:
     foreign = sorted(entry for entry in entries - {LOCK, MANIFESTS} if not is_temporary(entry))
     if foreign:
         raise NotADatabase(
-            f"{path}: the folder holds no database (no file {MARKER}), but other things, such as "
+            f"{path}: the folder holds no database (no file {MARKER}), but other files, such as "
             f"{foreign[0]!r}; choose another folder, or one that is empty or does not exist yet",
             path=path,
         )

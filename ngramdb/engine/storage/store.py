@@ -288,7 +288,7 @@ class Store(KeptVersions):
             buffer, source = self.directory.open_parts(name)
         except FileNotFoundError as error:
             raise StorageError(
-                f"{path}: the file is gone, though the database needs it; restore it from a backup", path=path
+                f"{path}: the file is missing, but the database needs it; restore it from a backup", path=path
             ) from error
         except OSError as error:
             raise storage_error(error, "open the file", path) from error

@@ -169,7 +169,7 @@ class Transaction:
     def _check_usable(self) -> None:
         if self._over:
             raise StorageError(
-                f"{self._directory.description}: the transaction is over; begin a new one",
+                f"{self._directory.description}: the transaction has ended; begin a new one",
                 path=self._directory.description,
             )
 
@@ -224,7 +224,7 @@ class Transaction:
             if not self._directory.has_locks:
                 raise ConflictError(
                     f"{path}: another writer has committed this version first; nothing of it was "
-                    "overwritten, and this change was not made: make the change again",
+                    "overwritten, and this change was not made: retry it",
                     path=path,
                 ) from error
             raise StorageError(

@@ -212,7 +212,7 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
 
 
 def _of_fields(n_fields: int, n_columns: int) -> str:
-    return f"the row has {n_fields} field{'' if n_fields == 1 else 's'}, and there are {n_columns} columns"
+    return f"the row has {n_fields} field{'' if n_fields == 1 else 's'}, but there are {n_columns} columns"
 
 
 def _explained(message: str) -> str:
@@ -295,8 +295,8 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
             return
     if is_open and not rest:
         raise LoadError(
-            f"line {first_line}: the quote that begins a field here never ends, so that all that follows "
-            "would be one; was the file cut short?",
+            f"line {first_line}: the quote that begins a field here is never closed, so it contains "
+            "all that follows; was the file cut short?",
             source=label,
         )
 

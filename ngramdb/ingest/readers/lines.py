@@ -260,7 +260,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
     wanted = named(source.format)
     if source.is_stdin or not source.can_be_read_again:
         raise LoadError(
-            f"{wanted.title} are not read from their beginning to their end, as a pipe is; save it as a file "
+            f"{wanted.title} are not read from beginning to end, so a pipe cannot be used; save it as a file "
             "and load that",
             source=source.label,
         )

@@ -72,7 +72,7 @@ def read_tokens(source: Source, options: ReadOptions, errors: ErrorLog, meter: M
     """
     if source.is_remote:
         raise LoadError(
-            "files of token ids are mapped: fetch it, and load what was fetched", source=source.label
+            "files of token ids are memory-mapped: download it, and load the copy", source=source.label
         )
     with opened(source) as file:
         tokens, every = _opened(file, source, options, errors)
@@ -295,7 +295,7 @@ def _check_bounds(
 def _expect(source: Source, what: str, expected: int, found: int) -> None:
     if expected != found:
         raise LoadError(
-            f"{found:,} {what}, and {expected:,} were expected: it was cut short", source=source.label
+            f"{found:,} {what}, but {expected:,} were expected: it was cut short", source=source.label
         )
 
 
@@ -339,7 +339,7 @@ def _datatrove(
     width = n_bytes // n_tokens if n_tokens else 2
     if width * n_tokens != n_bytes or width not in (1, 2, 4):
         raise LoadError(
-            f"ends at token {n_tokens:,}, which {n_bytes:,} bytes of {source.label} cannot be: the two do "
+            f"ends at token {n_tokens:,}, but {source.label} has {n_bytes:,} bytes: the two do "
             "not belong together, or one was cut short",
             source=path,
         )

@@ -229,7 +229,8 @@ class _Reader:
     def _word(self, word: str, number: int) -> None:
         if not self._depth:
             raise self._error(
-                f'the word {word[:40]!r} is in no structure; a document begins with a tag, as <text id="1">',
+                f"the word {word[:40]!r} is outside any structure; a document begins with a tag, "
+                'such as <text id="1">',
                 number,
             )
         last = self._text[-1] if self._text else "\n"

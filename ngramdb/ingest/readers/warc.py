@@ -100,7 +100,7 @@ def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
         errors.remark(f"{n:,} text/plain record{'' if n == 1 else 's'} of {source.label} left out: {reason}")
     if not (n_texts or unread):
         raise LoadError(
-            f"none of its {n_records:,} records holds text; pages in HTML are to be turned into text first, "
+            f"none of its {n_records:,} records contains text; convert pages in HTML to text first, "
             "as in the WET files of Common Crawl",
             source=source.label,
         )

@@ -416,8 +416,8 @@ def check_flags(path: str, verb: str, flags: int, known: int) -> None:
     if unknown:
         bits = ", ".join(str(bit) for bit in range(64) if unknown >> bit & 1)
         raise FormatVersionError(
-            f"{path}: to {verb} the file takes a program that knows feature bits {bits} (flags {flags:#x}); "
-            f"this ngramdb knows flags {known:#x}; use a newer ngramdb",
+            f"{path}: to {verb} the file requires a program that supports feature bits {bits} (flags "
+            f"{flags:#x}); this ngramdb supports flags {known:#x}; use a newer ngramdb",
             path=path,
             found=flags,
             supported=known,
@@ -470,7 +470,7 @@ def _read_toc(buffer: memoryview, path: str, footer: _Footer) -> _Toc:
         return _Toc(sections, _object(toc, "properties"))
     except ValueError as error:
         raise CorruptionError(
-            f"{path}: the table of contents at byte {start} makes no sense: {error}; "
+            f"{path}: the table of contents at byte {start} is invalid: {error}; "
             "restore the file from a backup",
             path=path,
             offset=start,
@@ -490,7 +490,7 @@ def _section(name: str, fields: Any) -> Section:
         raise ValueError(f"section {name!r} is not a JSON object")
     offset, length, dtype = fields.get("offset"), fields.get("length"), fields.get("dtype")
     if type(offset) is not int or type(length) is not int or offset < HEADER_SIZE or length < 0:
-        raise ValueError(f"section {name!r}: offset {offset!r} and length {length!r} are not possible")
+        raise ValueError(f"section {name!r}: offset {offset!r} and length {length!r} are invalid")
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ValueError(f"section {name!r}: unknown dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
     if offset % ALIGNMENT:

@@ -155,7 +155,9 @@ class ContainerWriter:
         name, start, dtype = self._open_section
         length = self.offset - start
         if length % item_size(dtype):
-            raise InvalidArgument(f"section {name!r}: {length} bytes do not divide by the size of {dtype}")
+            raise InvalidArgument(
+                f"section {name!r}: {length} bytes are not a multiple of the size of {dtype}"
+            )
         self._sections[name] = Section(start, length, dtype)
         self._open_section = None
         self._put(bytes(TAIL))

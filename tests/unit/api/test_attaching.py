@@ -334,11 +334,14 @@ def damage(folder):
     """Return the possible defects of an index of two shards: the damage, and the expected error."""
     big = folder / "tokenized.0"
     return {
-        "cut text": (lambda: cut(big, 8), "are not of one index"),
-        "odd text": (lambda: cut(big, 7), "are not of one index"),
+        "cut text": (lambda: cut(big, 8), "do not belong to one index"),
+        "odd text": (lambda: cut(big, 7), "do not belong to one index"),
         "empty text": (lambda: cut(big, 0), "it is empty"),
-        "cut table": (lambda: cut(folder / "table.1", 5), "are not of one index|not that of a separator"),
-        "empty table": (lambda: cut(folder / "table.0", 0), "are not of one index"),
+        "cut table": (
+            lambda: cut(folder / "table.1", 5),
+            "do not belong to one index|not that of a separator",
+        ),
+        "empty table": (lambda: cut(folder / "table.0", 0), "do not belong to one index"),
         "cut offsets": (lambda: cut(folder / "offset.1", 8), "2 entries for 1 documents"),
         "odd offsets": (lambda: cut(folder / "offset.0", 9), "not a multiple of 8"),
         "no offsets": (lambda: cut(folder / "offset.0", 0), "do not ascend from 0"),
@@ -359,7 +362,7 @@ def damage(folder):
         ),
         "other text": (
             lambda: shutil.copy(folder / "tokenized.1", big),
-            "are not of one index|not that of a separator",
+            "do not belong to one index|not that of a separator",
         ),
         "zeros": (lambda: big.write_bytes(bytes(big.stat().st_size)), "an offset is not that of a separator"),
         "cut offsets, no metadata": (
@@ -631,7 +634,7 @@ def test_files_that_are_not_of_tokengrams_are_refused(tmp_path):
             db.attach(file, "pile", type="tokengrams")
         for wrong in (table.tobytes()[:-1], table.tobytes()[:-8], b"", table.tobytes() * 5):
             pointers.write_bytes(wrong)
-            with pytest.raises(CorruptionError, match="are not of one index"):
+            with pytest.raises(CorruptionError, match="do not belong to one index"):
                 db.attach(file, "pile", type="tokengrams")
         pointers.write_bytes(table.tobytes())
         with pytest.raises(CorruptionError, match="its tokens have 2 bytes"):

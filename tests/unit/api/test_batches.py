@@ -120,9 +120,13 @@ def test_a_column_of_texts_is_warned_of_like_a_list(of_texts: Any, kind: str) ->
 @pytest.mark.parametrize(
     ("ids", "offsets", "message"),
     [
-        (np.array(IDS), [0, 2, 4], "offsets rise from 0 to the number of ids, 5; give two n-grams as a list"),
-        (IDS, np.array([1, 5]), "offsets rise from 0"),
-        (array.array("q", IDS), memoryview(array.array("q", [0, 4, 2, 5])), "offsets rise from 0"),
+        (
+            np.array(IDS),
+            [0, 2, 4],
+            "offsets must rise from 0 to the number of ids, 5; give two n-grams as a list",
+        ),
+        (IDS, np.array([1, 5]), "offsets must rise from 0"),
+        (array.array("q", IDS), memoryview(array.array("q", [0, 4, 2, 5])), "offsets must rise from 0"),
         (np.array(IDS), np.array([0.0, 5.0]), "offsets must be integers, not of type float64"),
         (np.array(IDS), [[0, 5]], "offsets must be a flat sequence, not 2-dimensional"),
         (np.array(IDS), np.array([]), "offsets are empty"),

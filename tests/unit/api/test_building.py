@@ -142,7 +142,7 @@ def test_parts_may_lie_in_several_folders_but_only_once(tmp_path, files):
         ngramdb.build(tmp_path / out, files, (part, 3))
     folders = [tmp_path / "a", tmp_path / "b"]
     ngramdb.build(tmp_path / "b", files, (0, 3))
-    with pytest.raises(InvalidArgument, match="part 0 of 3 is there twice"):
+    with pytest.raises(InvalidArgument, match="part 0 of 3 exists twice"):
         ngramdb.commit(tmp_path / "db", "c", folders)
     (tmp_path / "b" / "part-00000-of-00003.json").unlink()
     assert ngramdb.commit(tmp_path / "db", "c", [*folders, tmp_path / "a"]).documents == 60
@@ -151,7 +151,7 @@ def test_parts_may_lie_in_several_folders_but_only_once(tmp_path, files):
 def test_parts_of_different_builds_are_refused(tmp_path, files):
     out = tmp_path / "parts"
     ngramdb.build(out, files, (0, 2))
-    with pytest.raises(InvalidArgument, match="there are parts of 2 and of 3"):
+    with pytest.raises(InvalidArgument, match="contains parts of 2 and of 3"):
         ngramdb.build(out, files, (0, 3))
         ngramdb.commit(tmp_path / "db", "c", out)
     (out / "part-00000-of-00003.json").unlink()
@@ -374,7 +374,7 @@ def test_a_database_is_no_folder_of_parts(tmp_path, files):
         with pytest.raises(InvalidArgument, match="is a database"):
             call()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidArgument, match="no parts here"):
+    with pytest.raises(InvalidArgument, match="no parts found"):
         ngramdb.commit(tmp_path / "other", "c", tmp_path / "empty")
 
 

@@ -55,7 +55,7 @@ def test_paths_that_are_no_database_are_refused(tmp_path):
 def test_a_url_without_a_place_is_refused():
     pytest.importorskip("fsspec")
     for url in ("memory://", "memory:///", "s3://"):
-        with pytest.raises(StorageError, match="names no place in the store; connect\\(\\) alone"):
+        with pytest.raises(StorageError, match="is not a path in the store; connect\\(\\) alone"):
             ngramdb.connect(url)
 
 

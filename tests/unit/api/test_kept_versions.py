@@ -77,7 +77,7 @@ def test_checks_read_the_files_of_versions_that_are_kept(db, tmp_path):
     (tmp_path / "db" / name).unlink()
     with ngramdb.connect(tmp_path / "db") as again:
         ((_, file, _, problem),) = again.execute("CHECK").fetchall()
-        assert file == name and "the file is gone" in problem
+        assert file == name and "the file is missing" in problem
 
 
 def test_a_program_that_does_not_know_names_reads_and_does_not_write(db, tmp_path, monkeypatch):

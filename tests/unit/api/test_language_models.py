@@ -291,7 +291,7 @@ def test_beams_and_diversity(db, corpus):
         ("NUCLEUS 1.5", "NUCLEUS must be above 0 and at most 1, not 1.5"),
         ("TOP 0", "TOP must be a whole number of at least 1, not 0"),
         ("RETURN 0", "RETURN must be a whole number of at least 1, not 0"),
-        ("RETURN 2", "greedy generation has one continuation; take sample or beam for more"),
+        ("RETURN 2", "greedy generation has one continuation; use sample or beam for more"),
         ("METHOD BEAM(2) RETURN 3", "a search with 2 beams cannot return 3 continuations"),
         ("DIVERSITY -1", "DIVERSITY must be 0 or more, not -1"),
         ("USING BACKOFF(0)", "the weight of stupid backoff must be above 0 and at most 1, not 0"),
@@ -328,7 +328,7 @@ def test_the_verb_refuses_what_the_statement_refuses(corpus):
     for options, message in (
         ({"method": "best"}, "method must be 'greedy', 'sample' or 'beam', not 'best'"),
         ({"tokens": -1}, "tokens must be a whole number of at least 0"),
-        ({"method": "greedy", "beams": 3}, "beams belongs to method 'beam'"),
+        ({"method": "greedy", "beams": 3}, "beams requires method 'beam'"),
         ({"temperature": "hot"}, "temperature must be a number, not 'hot'"),
         ({"method": "greedy", "nucleus": 0.5}, "NUCLEUS belongs to METHOD sample"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),

@@ -415,7 +415,7 @@ def test_of_two_writers_one_wins_and_the_other_is_told(server, tmp_path, cache):
             yield "the loser"
             other.corpus("c").append(["the winner"])
 
-        with pytest.raises(ngramdb.ConflictError, match=r"another writer.*make the change again"):
+        with pytest.raises(ngramdb.ConflictError, match=r"another writer.*retry it"):
             one.corpus("c").append(documents())
         one.refresh()
         one.corpus("c").append(["the third"])

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 import ngramdb
 from ngramdb import PhraseWarning, TokenBoundaryWarning
 
-BEHIND_A_BLANK = '" fox", with a blank before it, is other tokens and occurs 3 times'
+BEHIND_A_BLANK = '" fox", with a blank before it, has other tokens and occurs 3 times'
 BOTH = '; "fox" MATCH TEXT finds both'
 BY_TEXT = '"fox" occurs 4 times in the texts, parts of words included, 1 of them as these tokens'
 
@@ -83,12 +83,12 @@ NOTED = [
     ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a literal character; "f" PREFIX finds words'),
     (
         'COUNT "<s> fox"',
-        '"<s> fox" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of the '
+        '"<s> fox" is literal text; <s> and </s>, for the ends of sentences, belong outside the '
         'quotation marks: <s> "fox"',
     ),
     (
         'KWIC "fox </s><s> a" MATCH TEXT',
-        '"fox </s><s> a" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of '
+        '"fox </s><s> a" is literal text; <s> and </s>, for the ends of sentences, belong outside '
         'the quotation marks: "fox" </s> <s> "a"',
     ),
     ('COUNT <s> " fox"', None),
@@ -139,7 +139,7 @@ def test_parts_that_occur_apart_and_not_together_have_a_note(db, subwords, state
     corpus = db.create_corpus("foxes", tokenizer=str(subwords))
     corpus.append(["a fox and a fox", "fox x"])
     said = db.execute(statement).summary["note"]
-    assert '" fox", with a blank before it, is other tokens and occurs 2 times' in said
+    assert '" fox", with a blank before it, has other tokens and occurs 2 times' in said
 
 
 def test_parts_as_frequent_as_they_can_be_have_no_note(db, subwords):
@@ -150,7 +150,7 @@ def test_parts_as_frequent_as_they_can_be_have_no_note(db, subwords):
 
 def test_two_phrases_have_a_note_each_and_a_repeated_one_has_one(db, foxes):
     note = db.execute('COUNT "fox" OR "fox," OR "fox"').summary["note"]
-    second = '" fox,", with a blank before it, is other tokens and occurs once; "fox," MATCH TEXT finds both'
+    second = '" fox,", with a blank before it, has other tokens and occurs once; "fox," MATCH TEXT finds both'
     assert note == f"{BEHIND_A_BLANK}{BOTH}; {second}"
 
 
@@ -341,7 +341,7 @@ def test_what_reads_as_a_pattern_is_warned_of(db, kind, text):
     for ask in (corpus.count, corpus.kwic):
         with pytest.warns(PhraseWarning, match="is one n-gram, its quotation marks included"):
             ask(text)
-    assert db.execute("COUNT ?", [text]).summary["note"].endswith(f"as in KWIC {text.strip()}")
+    assert db.execute("COUNT ?", [text]).summary["note"].endswith(f"such as KWIC {text.strip()}")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert corpus.count('"a" and "b"') == corpus.count('said "a"') == 1
@@ -469,4 +469,4 @@ def test_patterns_that_find_nothing_are_noted_in_every_statement(db, subwords, s
     """The parts occur, never beside each other; some of these counts are 0 without a look at the index."""
     db.create_corpus("foxes", tokenizer=str(subwords)).append(["a fox and a fox", "fox x", "a y"])
     note = db.execute(statement).summary.get("note", "")
-    assert '" fox", with a blank before it, is other tokens and occurs 2 times' in note
+    assert '" fox", with a blank before it, has other tokens and occurs 2 times' in note

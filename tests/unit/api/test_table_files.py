@@ -235,7 +235,7 @@ def test_a_mislabelled_file_is_called_what_it_is(db, tmp_path, written, named):
     (tmp_path / "d.parquet").write_text('{"text": "a"}\n')
     with pytest.raises(LoadError, match=r"d\.parquet: cannot be read as a Parquet file"):
         corpus.load(tmp_path / "d.parquet")
-    with pytest.raises(LoadError, match=r"standard input: .*not read from their beginning to their end"):
+    with pytest.raises(LoadError, match=r"standard input: .*not read from beginning to end"):
         corpus.load("-", format=kind)
 
 

@@ -165,7 +165,7 @@ def test_read_runs_a_file(shell: Shell, capsys: pytest.CaptureFixture[str], tmp_
 def test_a_script_that_reads_itself_is_an_error(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "loop.ngql"
     path.write_text(f".read {path}\n")
-    with pytest.raises(ngramdb.NgramdbError, match=f"more than {DEEPEST_READ} scripts within scripts"):
+    with pytest.raises(ngramdb.NgramdbError, match=f"more than {DEEPEST_READ} nested scripts"):
         run_text(shell, f".read {path}")
 
 
@@ -293,7 +293,7 @@ def test_once_sends_an_answer_into_a_command(shell: Shell, tmp_path: Path) -> No
 def test_once_needs_a_command_behind_its_bar(shell: Shell) -> None:
     with pytest.raises(InvalidArgument, match=r"after \| is missing"):
         run_text(shell, '.once |\nCOUNT "the";')
-    with pytest.raises(InvalidArgument, match=r"write \.once"):
+    with pytest.raises(InvalidArgument, match=r"use \.once"):
         run_text(shell, ".output '|sort'")
 
 

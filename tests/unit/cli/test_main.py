@@ -497,7 +497,7 @@ def test_compact_merges_segments_and_keeps_answers(database: str, tmp_path: Path
 def test_commands_on_documents_make_no_database(command: str, tmp_path: Path, capsys: Captured) -> None:
     rest = {"compact": [], "analyze": ["c"], "decontaminate": ["c", "--against", "x.jsonl"]}[command]
     assert main([command, str(tmp_path / "missing.ngdb"), *rest]) == 1
-    assert "no database here" in capsys.readouterr().err
+    assert "no such database" in capsys.readouterr().err
     assert not (tmp_path / "missing.ngdb").exists()
 
 

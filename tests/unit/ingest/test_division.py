@@ -128,5 +128,7 @@ def test_what_cannot_be_read_again_is_refused(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(InvalidArgument, match="standard input cannot be read again"):
         divided(expand("-"), 0, 2)
-    with pytest.raises(InvalidArgument, match="size is unknown"):
+    with pytest.raises(
+        InvalidArgument, match="its size, by which files are divided among workers, is unknown"
+    ):
         divided([Source("memory://x/a.jsonl", "a.jsonl", "jsonl")], 0, 2)

@@ -71,7 +71,7 @@ BAD = {
     "absent": ("{base}/none.jsonl", "no such file or folder"),
     "no match": ("{base}/*.xyz", "there are no files"),
     "protocol": ("nosuch://x/y", "cannot be read: .*nosuch"),
-    "ids": ("{base}/t.bin", "token ids are mapped"),
+    "ids": ("{base}/t.bin", "token ids are memory-mapped"),
 }
 
 

@@ -146,7 +146,7 @@ def test_a_name_that_is_no_utf8_can_be_stored(tmp_path):
         ("*.csv", "the glob matches no file"),
         ("su?", "matches only folders"),
         ("empty", "the folder is empty"),
-        ("dangling", "link that leads nowhere"),
+        ("dangling", "dangling symbolic link"),
     ],
 )
 def test_what_leads_to_no_file_is_an_error_that_names_it(folder, path, message):

@@ -64,7 +64,7 @@ def test_structures_are_documents_and_their_attributes_metadata(tmp_path):
 
 
 BAD = {
-    "outside": ("word\tX\n<text>\na\n</text>\n", 1, "the word 'word' is in no structure"),
+    "outside": ("word\tX\n<text>\na\n</text>\n", 1, "the word 'word' is outside any structure"),
     "no end": ("<text>\na\n</text>\n<text>\nb\n", 4, "missing end of <text>: the file was cut short"),
     "bytes": (b"<text>\na\n\xff\n</text>\n<text>\na\n</text>\n", 3, "invalid UTF-8"),
 }

@@ -67,5 +67,5 @@ def test_nothing_is_fitted_to_tokens_without_an_answer(ids):
     assert np.isnan(scores.prob[1:]).all()
     if ids:
         scores = scores[1:]
-    with pytest.raises(InvalidArgument, match="has an answer for none of the"):
+    with pytest.raises(InvalidArgument, match="does not answer for any of the"):
         interpolate(scores, [0.5] * len(scores))

@@ -157,10 +157,10 @@ NOTED = {
         'COUNT "goi" MATCH TEXT': None,
         'COUNT "the" "goi*" PREFIX': '"goi" PREFIX',
         'COUNT "<s> I"': '<s> "I"',
-        'DIST GIVEN "<s>"': "sentences begin and end without a token",
-        'SCORE "<s> I go"': "sentences begin and end without a token",
+        'DIST GIVEN "<s>"': "sentences begin and end without tokens",
+        'SCORE "<s> I go"': "sentences begin and end without tokens",
         'TRACE "I go </s>"': "</s> in",
-        'NGRAMS 2 CONTAINING "<s> I"': "sentences begin and end without a token",
+        'NGRAMS 2 CONTAINING "<s> I"': "sentences begin and end without tokens",
     },
     "words(lower)": {
         "COUNT /Go/": "words(lower) replaces with another one: it matches nothing; write /Go/ IGNORE CASE",

@@ -71,7 +71,7 @@ def test_a_connection_asks_for_strangers() -> None:
     with ngramdb.connect() as db:
         db.create_corpus("c").append(["a b a"])
         assert db.ask("COUNT ?", ["a"]).fetchall() == [(2,)]
-        with pytest.raises(ngramdb.ReadingOnly, match="only questions"):
+        with pytest.raises(ngramdb.ReadingOnly, match="only queries"):
             db.ask("DROP CORPUS c")
         work = Interrupt()
         work.set()

@@ -26,7 +26,7 @@ def directory_at(path: str | os.PathLike[str]) -> Directory:
     if isinstance(path, str) and "://" in path:
         if not path.partition("://")[2].strip("/"):
             raise StorageError(
-                f"{path} names no place in the store; connect() alone is a database in memory", path=path
+                f"{path} is not a path in the store; connect() alone makes a database in memory", path=path
             )
         found: Directory = elsewhere.RemoteDirectory(path)
         return found

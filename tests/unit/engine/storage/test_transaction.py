@@ -68,9 +68,9 @@ def test_a_transaction_that_is_over_says_so(store, writes):
     with store.begin() as transaction:
         pass
     transaction.close()
-    with pytest.raises(StorageError, match="the transaction is over"):
+    with pytest.raises(StorageError, match="the transaction has ended"):
         transaction.create_file("segments", "segment")
-    with pytest.raises(StorageError, match="the transaction is over"):
+    with pytest.raises(StorageError, match="the transaction has ended"):
         transaction.commit({}, "nothing")
 
 
