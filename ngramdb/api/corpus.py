@@ -151,8 +151,8 @@ class Corpus(_Verbs):
 
         Notes
         -----
-        Cost: finding the documents, and some 0.1 µs for each of their tokens or of the others', whichever
-        are fewer, once for a condition and version.
+        Cost, once per condition and version: finding the documents, and about 0.1 µs per token of these
+        documents or of all others, whichever have fewer tokens.
         """
         part = object.__new__(Corpus)
         part.name = self.name

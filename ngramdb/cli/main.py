@@ -1,4 +1,4 @@
-"""The console entry: find out which command is meant and hand over. A command is imported when it is run."""
+"""The console entry point: find the command and call it. Each command is imported when it runs."""
 
 from __future__ import annotations
 

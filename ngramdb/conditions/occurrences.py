@@ -340,7 +340,7 @@ class Finder:
         return merged(sorted(found, key=lambda part: int(part.stops[0] - part.starts[0]) if len(part) else 0))
 
     def _cuts(self, pattern: Variants, i: int) -> Cuts:
-        """Which parts of the text of variant i are occurrences, one for each that it counts as."""
+        """Return the parts of the text of variant i that are occurrences, one per counted occurrence."""
         if pattern.cuts is not None:
             return pattern.cuts[i]
         cuts = spelled_cuts(pattern.grams[i], pattern.sought, self._tokenizer)

@@ -113,7 +113,7 @@ def n_windows(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
 def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
     """For documents given as ids of the other corpus's tokenizer: where n-grams begin that it has, (m,) bool.
 
-    Cost: about a microsecond a token.
+    Cost: about a microsecond per token.
     """
     n = min(n, MOST_TOKENS)
     marks = _long_marks(flat, offsets, other, n)

@@ -102,7 +102,7 @@ def _takes(wanted: Any, found: Any, values: list[Any]) -> bool:
 def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
     """Return a `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean for columns with NULLs.
 
-    Texts have pandas' default type for them.
+    Columns of text have pandas' default type for strings.
     """
     pandas = _optional("pandas")
     text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else "object"

@@ -62,14 +62,19 @@ def read_documents(
 ) -> Iterator[Document]:
     """Yield the documents of all sources, in order, each by its format.
 
-    sources - from `expand`; options - how to read; errors - records what is skipped; meter - counts the
-    bytes read, for a progress display against the sources' `n_bytes`; position - is kept up to date; wanted -
-    sees all documents.
+    Parameters
+    ----------
+    sources : from `expand`
+    options : of reading
+    errors : records the lines and files that are skipped
+    meter : counts the bytes read, for a progress display against the sources' `n_bytes`
+    position : is kept up to date
+    wanted : receives all documents
 
     With `on_error` "skip", a file that cannot be read is recorded and left out, unless it is the only one.
 
     Raises LoadError, ResourceError: see `read_jsonl` and `read_text`.
-    Cost: streaming: memory for the longest document, whatever the input's size.
+    Memory: that of the longest document, whatever the size of the input.
     """
     options = options or ReadOptions()
     documents = _chained(

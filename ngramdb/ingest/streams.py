@@ -93,7 +93,7 @@ class Limits:
 
     @property
     def most(self) -> str:
-        """The limit on documents, as in messages."""
+        """The limit on the size of a document, worded for messages."""
         why = f": {self.reason}" if self.reason else ""
         return f"{self.document_bytes:,} bytes, the most for one document{why}"
 

@@ -107,7 +107,7 @@ def acceptable(state: State) -> list[str]:
     A row of the parse table is not enough: a rule may end before a terminal in one place and not in
     another, and the two share a row.
 
-    Cost: about 5 µs a terminal.
+    Cost: about 5 µs per terminal.
     """
     return [terminal for terminal in syntax().terminals if state.accepts(terminal)]
 

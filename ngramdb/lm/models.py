@@ -189,8 +189,8 @@ class LanguageModel(ABC):
         Parameters
         ----------
         ids : token ids
-        document : the text is a document: begin after `<s>`, and score `</s>` at the end, as one entry more;
-            if the text ends with the separator, it has ended there, and `</s>` has probability 1
+        document : the text is a document: begin after `<s>`, and score `</s>` at the end, in one more entry;
+            after a text that ends with the separator, `</s>` has probability 1
 
         Notes
         -----

@@ -310,7 +310,7 @@ class _Binding:
         return by_tokens
 
     def _compared_texts(self, value: str, manner: Manner, node: ast.Node, prefix: bool) -> list[str]:
-        """Return the tokens of an n-gram; with `prefix` the text of these, if a token begins with it."""
+        """Return the texts of an n-gram's tokens; with `prefix`, joined into one that begins a token."""
         from ngramdb.patterns import string_to_ids
 
         tokenizer = self._corpus.tokenizer

@@ -171,7 +171,7 @@ class Verbs(Asking):
         Parameters
         ----------
         contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
-        model : as `dist_arrays` takes it
+        model : as for `dist_arrays`
         """
         used, bound = _counted(model), self._bound
         view = bound.current()

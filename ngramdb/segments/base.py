@@ -1,4 +1,4 @@
-"""The interface of segments of any kind: all that the rooms above use of one.
+"""The interface of segments of any kind: all that other packages use of one.
 
 A kind of segment is a class below `Segment` that opens its files and has an index (a class below
 `_cext.segment.segment_index.SegmentIndex`); it is entered in `ngramdb.segments.segment`. What every kind
@@ -222,7 +222,7 @@ class Segment(ABC):
         return i if i < len(self.ids) and self.ids[i] == doc_id else None
 
     def locals_of(self, doc_ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the numbers of those documents that are in the segment: (k,) uint32, ascending.
+        """Return the local numbers of those of the documents that are in the segment: (k,) uint32, ascending.
 
         Parameters
         ----------

@@ -84,7 +84,7 @@ class MetadataReader:
         """Return the metadata of document i (from 0 in its segment) as they came, nested.
 
         Raises IndexError if document i does not exist.
-        Cost: about 1 µs a column.
+        Cost: about 1 µs per column.
         """
         if not 0 <= i < self._n_documents:
             raise IndexError(f"document {i} of a segment of {self._n_documents}")
@@ -95,7 +95,7 @@ class MetadataReader:
     def rows(self, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield the metadata of these documents (ascending), as `row` gives them.
 
-        Cost: some 0.2 µs a value: values are converted a batch at a time.
+        Cost: about 0.2 µs per value: values are converted a batch at a time.
         """
         table = self._table
         if not table.starts:
@@ -166,7 +166,7 @@ class MetadataReader:
 
         The latter include the types of list elements; objects have none.
 
-        Cost: 1 µs a value at the first time.
+        Cost: 1 µs per value at first use.
         """
         found = self._parsed_types.get(path)
         if found is None:

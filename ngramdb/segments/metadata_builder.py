@@ -288,7 +288,7 @@ def merged_metadata(parts: Sequence[Part]) -> MetadataBuilder:
     CorruptionError
         metadata are damaged
 
-    Cost: some 10 ns a value as columns, 1 µs row by row.
+    Cost: about 10 ns per value as columns, 1 µs row by row.
     """
     builder = MetadataBuilder()
     for part in parts:

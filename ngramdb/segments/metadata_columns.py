@@ -93,7 +93,7 @@ class Chunk:
         self.array = arrow.array(values, storage_type(arrow, type_name))
 
     def values(self) -> list[Any]:
-        """Return the values as they came."""
+        """Return the values unchanged."""
         values: list[Any] = self.array.to_pylist()
         if self.type_name == JSON:
             return [None if value is None else json.loads(value) for value in values]

@@ -312,7 +312,7 @@ class NativeSegment(Segment):
         """Verify checksums and every invariant of the arrays. Raises CorruptionError naming what is wrong.
 
         Cost: a pass over the whole file, and a random read of the text per token, on all free cores. Memory:
-        16 bytes a document.
+        16 bytes per document.
         """
         self._container.verify()
         tokens = self._container.array("tokens")
@@ -400,7 +400,7 @@ _SUMS = "/proc/self/smaps_rollup"
 def bytes_in_large_pages() -> int | None:
     """Return the bytes that the system holds in pages of megabytes; None if it does not report them.
 
-    It gives arrays such pages as far as it has some left. Cost: milliseconds a gigabyte of memory.
+    The system uses such pages for arrays while it has some left. Cost: milliseconds per gigabyte of memory.
     """
     try:
         with open(_SUMS, encoding="ascii") as file:

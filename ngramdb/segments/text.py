@@ -387,7 +387,7 @@ class SentenceBuilder:
 class SentenceStream:
     """The sentences of documents that are carried over; `marker` finds those that no segment stores.
 
-    Cost: a nanosecond a symbol, and what the marker takes. Memory: a bit a symbol.
+    Cost: a nanosecond per symbol, and the time of the marker. Memory: a bit per symbol.
     """
 
     def __init__(self, parts: Sequence[Part], marker: Marker | None) -> None:

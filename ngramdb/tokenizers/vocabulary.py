@@ -1,9 +1,9 @@
-"""Words for regular expressions to choose from: a vocabulary, or the words of texts whose tokens are pieces.
+"""The words that regular expressions are matched against: a vocabulary, or those of texts in pieces.
 
 The words of a text are those that the tokenizer `words` would find in it. Those of a segment are found once:
-if tokens spell the text, in a pass over them, with the token sequences that contain each word, else in the
-stored texts, with the documents that contain each. An expression is matched against them like against any
-vocabulary, and the sequences, or the documents, lead to the occurrences.
+if tokens spell the text, in one pass over them, with the token sequences that contain each word; otherwise in
+the stored texts, with the documents that contain each word. An expression is matched against these words, and
+its occurrences are found through the sequences or the documents.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Pages:
         self.write(kept)
 
     def close(self) -> None:
-        """Write what was kept, or wait until the reader has left the pager."""
+        """Write the buffered text, or wait until the pager exits."""
         if self._process is not None:
             with suppress(BrokenPipeError):
                 if self._process.stdin is not None:

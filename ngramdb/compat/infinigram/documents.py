@@ -134,9 +134,9 @@ def occurrences(view: Any, s: int, clause: Clause) -> Positions:
 
 
 def matches(view: Any, cnf: list[Clause], distance: int) -> list[Positions]:
-    """For each segment the occurrences of the rarest clause that have one of every other clause near them.
+    """Return, per segment, the occurrences of the rarest clause that are near one of every other clause.
 
-    Near is at most `distance` tokens from start to start, in the same document.
+    Near means at most `distance` tokens from start to start, in the same document.
     """
     counts = [sum(view.index.count(ids) for ids in clause) for clause in cnf]
     rarest = int(np.argmin(counts))
@@ -151,7 +151,7 @@ def matches(view: Any, cnf: list[Clause], distance: int) -> list[Positions]:
 
 
 def _near(index: Any, places: Positions, clause: Clause, distance: int) -> Positions:
-    """Those of the places that have an occurrence of the clause near them."""
+    """Return the places near an occurrence of the clause."""
     if not len(places):
         return places
     starts, stops = index.document_bounds(index.documents_at(places.astype(index.position_type)))

@@ -216,7 +216,7 @@ class Retrieval:
     def get_docs_by_ranks(
         self, list_of_s_and_rank: list[tuple[int, int]], max_disp_len: int | None = None
     ) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_rank`."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         for s, rank in list_of_s_and_rank:
             self._check_rank(s, rank)
@@ -236,7 +236,7 @@ class Retrieval:
     def get_docs_by_ptrs(
         self, list_of_s_and_ptr: list[tuple[int, int]], max_disp_len: int | None = None
     ) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_ptr`."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         for s, ptr in list_of_s_and_ptr:
             self._check_pointer(s, ptr)
@@ -251,7 +251,7 @@ class Retrieval:
 
     @answers_errors
     def get_docs_by_ixs(self, list_of_doc_ix: list[int], max_disp_len: int | None = None) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_ix`."""
         length = opening.positive("max_disp_len", max_disp_len, self.max_disp_len)
         for doc_ix in list_of_doc_ix:
             self._check_document(doc_ix)
@@ -264,7 +264,7 @@ class Retrieval:
 
     @answers_errors
     def get_docs_by_ranks_2(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_rank_2`."""
         return self._by_ranks(requests)
 
     def _by_ranks(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
@@ -283,7 +283,7 @@ class Retrieval:
 
     @answers_errors
     def get_docs_by_ptrs_2(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_ptr_2`."""
         return self._by_pointers(requests)
 
     def _by_pointers(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
@@ -302,7 +302,7 @@ class Retrieval:
 
     @answers_errors
     def get_docs_by_ixs_2(self, requests: list[tuple[int, int]]) -> list[DocAnswer]:
-        """Several of them."""
+        """Return the documents of several requests, each as by `get_doc_by_ix_2`."""
         return self._by_numbers(requests)
 
     def _by_numbers(self, requests: list[tuple[int, int]]) -> list[DocAnswer]:

@@ -94,7 +94,7 @@ def _verify_version(store: Store, version: int, is_needed: bool) -> None:
 
 
 def _verify_hole(store: Store, before: int, after: int) -> None:
-    """Raise if the versions in between are gone: only the oldest ones expire."""
+    """Raise if versions in between are missing: only the oldest ones expire."""
     name = manifest_name(before + 1)
     # In this order: if the older one exists after the other was found missing, no writer has removed that.
     if store.directory.exists(name) or not store.directory.exists(manifest_name(before)):

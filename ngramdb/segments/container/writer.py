@@ -299,7 +299,7 @@ class AheadSection:
         self._rest = bytearray(view[whole:])
 
     def add(self) -> None:
-        """End it, when it is its turn; no other one may have been begun."""
+        """Add the section to the file when it is its turn; no other section may be open."""
         self._file.end()
         self._writer.add_ahead(self, self._n_bytes, self._first, self._sums, self._rest)
 
