@@ -6,7 +6,7 @@
     db = ngramdb.cluster.connect("/shared/corpora.ngdb", address="auto")
 
 `loading` builds in parts as tasks of Ray, and compacts. `asking` connects to actors, which answer for
-corpora: a `crew` records which of them holds which segment, `worker_state` is the state of each.
+corpora: a `crew` records which of them holds which segment.
 
 Requires `pip install 'ngramdb[ray]'`, and folders with the same paths on all machines.
 """
