@@ -142,13 +142,13 @@ def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("text,n\na,1\nb\nc,2\nd,3,4\ne,5\n")
     corpus = db.create_corpus("c")
-    with pytest.raises(LoadError, match=r"a\.csv, row 2: the row has 1 field, and there are 2 columns"):
+    with pytest.raises(LoadError, match=r"a\.csv, row 2: the row has 1 field, but there are 2 columns"):
         corpus.load(path)
     report = corpus.load(path, on_error="skip")
     assert (report.documents, report.skipped) == (3, 2)
     assert report.reasons == (
-        f"{path}, row 2: the row has 1 field, and there are 2 columns",
-        f"{path}, row 4: the row has 3 fields, and there are 2 columns",
+        f"{path}, row 2: the row has 1 field, but there are 2 columns",
+        f"{path}, row 4: the row has 3 fields, but there are 2 columns",
     )
     path.write_bytes(b"text,n\na,1\nb\nc\xff,2\nd,3\n")
     report = corpus.load(path, on_error="skip")
@@ -213,7 +213,7 @@ def test_a_quote_that_never_ends_is_an_error(db, tmp_path, name, content, line):
     data = content.encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     corpus = db.create_corpus("c")
-    with pytest.raises(LoadError, match=f"line {line}: the quote that begins a field here never ends"):
+    with pytest.raises(LoadError, match=f"line {line}: the quote that begins a field here is never closed"):
         corpus.load(tmp_path / name)
     assert corpus.n_documents == 0
     (tmp_path / "b.csv").write_text('id,text\n1,"whole, without ""a"" line end"')
@@ -244,7 +244,7 @@ def test_a_row_without_fields_whose_bytes_are_no_text_is_named(db, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("text,year\na,1\ncut in é".encode()[:-1])
     corpus = db.create_corpus("c")
-    message = r"a\.csv, row 2: the row has 1 field, and there are 2 columns; it has bytes that are not UTF-8"
+    message = r"a\.csv, row 2: the row has 1 field, but there are 2 columns; it has bytes that are not UTF-8"
     with pytest.raises(LoadError, match=message):
         corpus.load(path)
     assert corpus.n_documents == 0

@@ -269,7 +269,7 @@ def test_a_timeout_ends_a_statement_also_in_another_thread(db, wiki, monkeypatch
 
 @pytest.mark.parametrize("timeout", [-1, "1", True, float("inf")])
 def test_a_timeout_is_a_number_of_seconds(db, timeout):
-    with pytest.raises(ngramdb.InvalidArgument, match="timeout is "):
+    with pytest.raises(ngramdb.InvalidArgument, match="timeout must be "):
         db.execute("SHOW CORPORA", timeout=timeout)
 
 
@@ -478,7 +478,7 @@ def test_the_time_of_a_block_replaces_the_setting(db, wiki):
     with pytest.raises(TimeoutExceeded), db.timeout(60):
         db.execute("DOCS", timeout=1e-9)
     for wrong in (-1, "1", None):
-        with pytest.raises(ngramdb.InvalidArgument, match="timeout is"):
+        with pytest.raises(ngramdb.InvalidArgument, match="timeout must be"):
             db.timeout(wrong)
 
 

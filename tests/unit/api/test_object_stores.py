@@ -267,7 +267,7 @@ def test_an_object_that_is_gone_is_named(server, local, small):
     with (
         ngramdb.connect(url, read_only=True) as db,
         server.failing(lambda request: 404 if "segments" in request.path else None),
-        pytest.raises(ngramdb.StorageError, match=r"segments/.*gone.*restore"),
+        pytest.raises(ngramdb.StorageError, match=r"segments/.*missing.*restore"),
     ):
         db.execute('COUNT "the"')
     with pytest.raises(ngramdb.StorageError, match="no database"):

@@ -117,7 +117,7 @@ def test_a_condition_makes_a_difference(db):
 
 @pytest.mark.parametrize("verb", ["prob", "dist", "score", "generate", "perplexity"])
 def test_values_without_a_condition_are_refused(db, verb):
-    with pytest.raises(InvalidArgument, match="params are the values of a condition"):
+    with pytest.raises(InvalidArgument, match="params needs a condition"):
         getattr(db.corpus("c"), verb)("flies", params=[1950])
 
 

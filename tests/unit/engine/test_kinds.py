@@ -62,7 +62,7 @@ def test_an_unknown_kind_is_named(mixed):
         transaction.commit({"c": replace(entry, segments=segments)}, "a kind that nobody knows")
     view = mixed.view()
     assert view.n_documents == 4  # data in the manifest can be queried
-    known = "'from-the-future', and this ngramdb knows .*native"
+    known = "'from-the-future'; this ngramdb supports .*native"
     with pytest.raises(FormatVersionError, match=known) as failed:
         view.index.count([1])
     assert failed.value.found == "from-the-future" and "native" in failed.value.supported

@@ -34,7 +34,7 @@ def wrong(text: bytes, delimiter: bytes) -> str | None:
             return "a field continues after its closing quote"
         elif state == "begin":
             state = "in" if sign == b'"' else "plain"
-    return "the quote that begins a field here never ends" if state == "in" else None
+    return "the quote that begins a field here is never closed" if state == "in" else None
 
 
 @given(
@@ -67,5 +67,5 @@ def test_the_line_is_named():
     for size in (1, 4, 100):
         with pytest.raises(LoadError, match="line 6: a field continues after"):
             look(text, size=size)
-        with pytest.raises(LoadError, match="line 5: the quote that begins a field here never ends"):
+        with pytest.raises(LoadError, match="line 5: the quote that begins a field here is never closed"):
             look(b'text,n\n"a\nb",1\n"c",2\n3,"d ""\n4,e\n', size=size)

@@ -100,7 +100,7 @@ def test_files_cut_short_are_errors(tmp_path, compressed):
 
 def test_what_is_no_archive_or_has_no_text_is_an_error(tmp_path):
     (tmp_path / "a.wet").write_bytes(archive(RECORDS[1:2], compressed=False))
-    with pytest.raises(LoadError, match="none of its 2 records holds text; pages in HTML"):
+    with pytest.raises(LoadError, match="none of its 2 records contains text; convert pages in HTML"):
         documents(tmp_path / "a.wet")
     (tmp_path / "a.wet.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 50))
     with pytest.raises(LoadError, match=r"a\.wet\.gz"):

@@ -39,5 +39,5 @@ def test_every_class_of_plans_answers_or_acts(kind: type[Plan]) -> None:
 
 def test_what_is_no_statement_is_refused() -> None:
     assert "And" in {kind.__name__ for kind in get_args(ast.Condition)}
-    with pytest.raises(PlanError, match="And is no statement"):
+    with pytest.raises(PlanError, match="And cannot be run as a statement"):
         binder_of("And")

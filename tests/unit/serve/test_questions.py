@@ -214,7 +214,7 @@ def test_periods_of_what_is_no_date_are_those_of_the_language(served: Any, tmp_p
 def test_documents_are_not_counted_per_million_tokens(client: Any) -> None:
     for query in ("by=kind&relative", "q=an&by=kind&documents&relative"):
         found = client.json(f"/sayings/frequency.json?{query}")
-        assert (found["status"], found["error"][:26]) == (400, "relative is of occurrences")
+        assert (found["status"], found["error"][:27]) == (400, "relative counts occurrences")
 
 
 def test_an_answer_says_all_about_itself(client: Any) -> None:
