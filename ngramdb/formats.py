@@ -197,11 +197,6 @@ def named(name: str) -> Format:
     return next(one for one in REGISTRY if one.name == name)
 
 
-def read_format(path: str) -> str:
-    """Return the default format of a file: the one with its name's extension."""
-    return format_of_ending(path) or OTHERWISE
-
-
 def format_of_ending(path: str) -> str | None:
     """Return the format with the extension of a file's name, or None."""
     ending = endings_of(path)[0]

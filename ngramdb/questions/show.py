@@ -256,7 +256,7 @@ COLUMNS = ("plan",)
 # Estimates start in this column, or two blanks after a longer label.
 NOTE_COLUMN = 44
 
-# Of a pattern's variants so many are listed, the most frequent first.
+# Variants of a pattern that are listed, the most frequent first.
 SHOWN_DETAILS = 20
 
 # Syntax and examples, for help.

@@ -28,8 +28,6 @@ LESS = "RSX"
 # Lines that stay free on the screen: for the prompt that comes next.
 LINES_LEFT_FREE = 1
 
-Reader = Callable[[TextIO, str], str]
-
 
 def pager_command() -> list[str] | None:
     """Return the pager's command: $PAGER, else less or more; `[]` for none, None for the built-in one."""

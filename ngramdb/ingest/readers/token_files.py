@@ -361,7 +361,7 @@ def _dolma(
     content = b"".join(read_chunks(Source(path, path, "text"), options.limits, Meter()))
     if not content:
         return
-    # Of the first row, not its first line: quoted names may have commas and line ends.
+    # Columns are counted in the first row, not the first line: quoted names may have commas and line ends.
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "replace", newline="")
     try:
         n_columns = max(1, len(next(csv.reader(text))))
