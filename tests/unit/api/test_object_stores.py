@@ -270,7 +270,7 @@ def test_an_object_that_is_gone_is_named(server, local, small):
         pytest.raises(ngramdb.StorageError, match=r"segments/.*missing.*restore"),
     ):
         db.execute('COUNT "the"')
-    with pytest.raises(ngramdb.StorageError, match="no database"):
+    with pytest.raises(ngramdb.StorageError, match="no such database"):
         ngramdb.connect("s3://bucket/nothing.ngdb", read_only=True)
 
 
