@@ -47,10 +47,10 @@ class GraphPool {
   };
 
  private:
-  // Two graphs are kept, of at most 64 MB each, more only after a text that repeats itself. If more threads than four
-  // have one, each new one is smaller.
+  // Two graphs are kept, of at most 4 MB each, more only after a text that repeats itself: larger ones cost more in the
+  // caches than they save in searches. If more threads than four have one, each new one is smaller.
   static constexpr size_t kMostKept = 2;
-  static constexpr size_t kBytesOfAll = size_t{1} << 28;
+  static constexpr size_t kBytesOfAll = size_t{1} << 24;
   static constexpr size_t kMostFull = 4;
 
   std::mutex mutex_;

@@ -159,7 +159,7 @@ class SuffixGraph {
  private:
   static constexpr NodeId kUnused = UINT32_MAX;
   static constexpr size_t kMostLefts = 16;
-  static constexpr size_t kMostBytes = size_t{1} << 26;
+  static constexpr size_t kMostBytes = size_t{1} << 22;
 
   NodeId add_copy(const SuffixGraph& from, NodeId node, NodeId parent) {
     SuffixNode copy = from[node];
