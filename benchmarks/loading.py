@@ -63,7 +63,7 @@ def load_ids(ids: np.ndarray, offsets: np.ndarray, database: Path) -> Callable[[
 def construct(ids: np.ndarray, offsets: np.ndarray) -> Callable[[], int]:
     builder = SymbolBuilder(len(ids) + len(offsets))
     builder.add(ids, offsets)
-    stream, _, _ = builder.finish()
+    stream = builder.finish().symbols
     width, cores = lcp_width_for(len(stream)), CoreBudget(os.cpu_count() or 1)
 
     def run() -> int:

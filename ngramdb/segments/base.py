@@ -20,6 +20,7 @@ from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
+from ngramdb.segments.container.layout import NO_BREAKS
 from ngramdb.segments.metadata import MetadataReader
 
 if TYPE_CHECKING:
@@ -27,6 +28,34 @@ if TYPE_CHECKING:
 
 
 Numbers = NDArray[np.uint32]
+
+
+class Breaks(NamedTuple):
+    """Places where documents are broken: no n-gram crosses one, and a sentence ends there.
+
+    A document with breaks is one document with one text; its ids and lengths do not include the breaks.
+
+    tokens : (b,) int64, ascending, the tokens before which a document is broken: places in the concatenated
+        tokens of some documents, none of them a document's first token
+    bytes : (b,) int64, the number of bytes of the document's text before each; 0 in documents without a text
+    """
+
+    tokens: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+    def check(self, offsets: NDArray[np.int64]) -> None:
+        """Raise ValueError if these are not breaks of documents with these (n + 1,) token offsets."""
+        tokens = self.tokens
+        if len(tokens) != len(self.bytes):
+            raise ValueError(f"{len(tokens)} breaks have {len(self.bytes)} places in texts")
+        if not len(tokens):
+            return
+        ends = np.isin(tokens, offsets)
+        if (np.diff(tokens) <= 0).any() or tokens[0] < 0 or tokens[-1] >= offsets[-1] or ends.any():
+            raise ValueError("breaks must ascend, each between two tokens of one document")
+
+
+NONE_BROKEN = Breaks(NO_BREAKS, NO_BREAKS)
 
 
 class Decoder(Protocol):
@@ -170,6 +199,21 @@ class Segment(ABC):
         np.cumsum([len(document) for document in documents], out=offsets[1:])
         return np.concatenate([np.empty(0, dtype=np.uint32), *documents]), offsets
 
+    def breaks(self, i: int) -> NDArray[np.int64]:
+        """Return the tokens of document i before which it is broken: (k,) int64, ascending."""
+        return self.breaks_of(np.array([i], dtype=np.uint32)).tokens
+
+    def breaks_of(self, numbers: Numbers) -> Breaks:
+        """Return where documents (ascending) are broken, as places in their concatenated tokens.
+
+        Nowhere by default.
+        """
+        return NONE_BROKEN
+
+    def n_symbols(self, numbers: Numbers) -> NDArray[np.int64]:
+        """Numbers of tokens and separators of documents: (n,) int64."""
+        return self.lengths(numbers) + 1
+
     def largest_id(self) -> int:
         """Return the largest token id, or -1 without tokens."""
         documents = (self.document(i) for i in range(self.n_documents))
@@ -266,12 +310,17 @@ class Part(NamedTuple):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Symbols of each document, its separator included: (n,) int64."""
-        return self.segment.lengths(self.numbers) + 1
+        """Symbols of each document, its separators included: (n,) int64."""
+        return self.segment.n_symbols(self.numbers)
 
     @property
     def n_symbols(self) -> int:
         return int(self.lengths.sum())
+
+    @property
+    def breaks(self) -> Breaks:
+        """The breaks of its documents."""
+        return self.segment.breaks_of(self.numbers)
 
 
 def chunks(part: Part, most: int = CHUNK_SYMBOLS) -> Iterator[Numbers]:
@@ -285,6 +334,16 @@ def chunks(part: Part, most: int = CHUNK_SYMBOLS) -> Iterator[Numbers]:
         interrupts.check()
         yield part.numbers[start:stop]
         start = stop
+
+
+def breaks_of_parts(parts: Sequence[Part]) -> Breaks:
+    """Return the breaks of the documents of all parts, one part after the other."""
+    found, before = [NONE_BROKEN], 0
+    for part in parts:
+        tokens, places = part.breaks
+        found.append(Breaks(tokens + before, places))
+        before += part.n_symbols - len(part.numbers) - len(tokens)
+    return Breaks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 def runs(numbers: Numbers) -> Iterator[tuple[int, int]]:

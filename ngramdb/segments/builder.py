@@ -25,9 +25,16 @@ from ngramdb._cext.sort.construction import (
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
-from ngramdb.segments.container import ContainerWriter
-from ngramdb.segments.container.layout import SymbolBuilder, TokenIds, dense_ranks
-from ngramdb.segments.far_index import DOC_IDS, FORM, SegmentSummary
+from ngramdb.segments.base import NONE_BROKEN, Breaks
+from ngramdb.segments.container import ContainerWriter, Sink
+from ngramdb.segments.container.layout import (
+    SymbolBuilder,
+    SymbolStream,
+    TokenIds,
+    dense_ranks,
+    piece_offsets,
+)
+from ngramdb.segments.far_index import BREAK_BYTES, BREAKS, DOC_IDS, FORM, SegmentSummary, segment_writer
 from ngramdb.segments.metadata_builder import MetadataBuilder
 from ngramdb.segments.text import SentenceBuilder, TextBuilder
 
@@ -55,6 +62,7 @@ class SegmentBuilder:
         self._forms = TextBuilder(FORM)
         self._metadata = MetadataBuilder()
         self._sentences = SentenceBuilder()
+        self._break_bytes: list[NDArray[np.int64]] = []
 
     @property
     def n_tokens(self) -> int:
@@ -72,6 +80,7 @@ class SegmentBuilder:
         metadata: Iterable[Metadata],
         forms: Iterable[bytes | None] = (),
         sentences: NDArray[np.bool_] | None = None,
+        breaks: Breaks = NONE_BROKEN,
     ) -> None:
         """Add n documents.
 
@@ -84,22 +93,29 @@ class SegmentBuilder:
         metadata : a mapping for a document, a record batch for several of them (as
             `MetadataBuilder.add_columns` takes it), or the number of several without any; an
             iterator advances only after the previous one is stored
-        sentences : (m,) whether each token begins a sentence; None if unknown
+        sentences : (m,) whether each token begins a sentence; None if unknown. The first token after a break
+            does in any case
+        breaks : the places where documents are broken
 
         Raises
         ------
         ResourceError
             the segment would hold more than 2**32 - 2 tokens and separators
+        ValueError
+            a break is not between two tokens of one document, or breaks do not ascend
         """
-        n_symbols = self.n_tokens + self.n_documents + len(ids) + len(offsets) - 1
+        breaks.check(offsets)
+        pieces = piece_offsets(offsets, breaks.tokens)
+        n_symbols = self.n_tokens + self.n_documents + self._symbols.n_breaks + len(ids) + len(pieces) - 1
         if n_symbols > MAX_SYMBOLS:
             raise ResourceError(
                 f"a segment holds at most {MAX_SYMBOLS:,} tokens, but one document has {len(ids):,}",
                 limit=MAX_SYMBOLS,
                 asked=n_symbols,
             )
-        self._symbols.add(ids, offsets)
-        self._sentences.add(sentences, offsets)
+        self._symbols.add(ids, offsets, breaks.tokens)
+        self._break_bytes.append(breaks.bytes)
+        self._sentences.add(sentences, pieces)
         self._forms.extend(list(forms) or [None] * (len(offsets) - 1))
         self._text.extend(texts)
         for fields in metadata:
@@ -111,7 +127,7 @@ class SegmentBuilder:
                 self._metadata.add_columns(fields)
 
     def write(
-        self, writer: ContainerWriter, stop: Interrupt | None = None, cores: CoreBudget | None = None
+        self, file: Sink, stop: Interrupt | None = None, cores: CoreBudget | None = None
     ) -> SegmentSummary:
         """Sort, write and sync the segment; the builder is of no use afterwards.
 
@@ -124,22 +140,26 @@ class SegmentBuilder:
         Cost
             O(n) time; about 6.5 bytes per token at the peak (u16 tokens), up to 9 if long passages repeat.
         """
-        stream, starts, gap = self._symbols.finish()
-        arrays = SortedArrays(stream, starts, gap)
-        content = SegmentContent(arrays, self._text, self._metadata, self._forms, self._sentences)
-        return write_segment(writer, content, self.first_doc_id, stop=stop, cores=cores)
+        arrays = SortedArrays.of(self._symbols.finish())
+        break_bytes = np.concatenate([NONE_BROKEN.bytes, *self._break_bytes])
+        content = SegmentContent(
+            arrays, self._text, self._metadata, self._forms, self._sentences, break_bytes
+        )
+        return write_segment(file, content, self.first_doc_id, stop=stop, cores=cores)
 
 
 class SegmentArrays(Protocol):
     """The tokens of a segment and their suffix array, and how they are written.
 
-    `starts` and `gap` are as `SymbolBuilder.finish` gives them; there are `n_symbols` tokens and separators.
+    `starts`, `gap` and `breaks` are those of a `SymbolStream`; there are `n_symbols` tokens and separators.
     """
 
     @property
     def starts(self) -> NDArray[np.uint32]: ...
     @property
     def gap(self) -> int: ...
+    @property
+    def breaks(self) -> NDArray[np.uint32]: ...
     @property
     def n_symbols(self) -> int: ...
 
@@ -158,6 +178,7 @@ class SegmentContent:
     """Everything that a segment is made of.
 
     Writing it uses it up. Without `text`, `metadata`, `forms` or `sentences` no document has any.
+    `break_bytes` are those of `Breaks`, if there are texts.
     """
 
     arrays: SegmentArrays
@@ -165,6 +186,7 @@ class SegmentContent:
     metadata: MetadataBuilder | None = None
     forms: Column | None = None
     sentences: Column | None = None
+    break_bytes: NDArray[np.int64] | None = None
 
 
 @dataclass
@@ -178,8 +200,16 @@ class SortedArrays:
     stream: NDArray[Any]
     starts: NDArray[np.uint32]
     gap: int
+    breaks: NDArray[np.uint32]
     rows: NDArray[np.uint32] | None = None
     lcp_width: int = 0
+
+    @classmethod
+    def of(
+        cls, made: SymbolStream, rows: NDArray[np.uint32] | None = None, lcp_width: int = 0
+    ) -> SortedArrays:
+        """Return the arrays of a stream."""
+        return cls(*made, rows, lcp_width)
 
     @property
     def n_symbols(self) -> int:
@@ -210,7 +240,7 @@ class SortedArrays:
 
 
 def write_segment(
-    writer: ContainerWriter,
+    file: Sink,
     content: SegmentContent,
     first_doc_id: int,
     doc_ids: NDArray[np.int64] | None = None,
@@ -219,15 +249,19 @@ def write_segment(
 ) -> SegmentSummary:
     """Write the sections of a segment, in the order of FORMAT.md, and sync it; `content` is used up.
 
-    `doc_ids` are the documents' ids if they have gaps: (n,) ascending from `first_doc_id`; the writer's
-    file must then have the reader's flag DOCUMENT_SETS.
+    `doc_ids` are the documents' ids if they have gaps: (n,) ascending from `first_doc_id`.
     """
     arrays = content.arrays
-    n_documents = len(arrays.starts) - 1
-    n_tokens = arrays.n_symbols - n_documents
+    n_documents, n_breaks = len(arrays.starts) - 1, len(arrays.breaks)
+    n_tokens = arrays.n_symbols - n_documents - n_breaks
+    writer = segment_writer(file, doc_ids is not None, n_breaks > 0)
     writer.add("documents.starts", arrays.starts)
     if doc_ids is not None:
         writer.add(DOC_IDS, doc_ids.astype(np.uint64))
+    if n_breaks:
+        writer.add(BREAKS, arrays.breaks)
+        if content.break_bytes is not None:
+            writer.add(BREAK_BYTES, content.break_bytes.astype(np.uint64))
     arrays.write(writer, stop, cores)
     for column in (content.sentences, content.text, content.forms):
         if column is not None:
@@ -239,6 +273,7 @@ def write_segment(
             "n_documents": n_documents,
             "first_doc_id": first_doc_id,
             "gap": arrays.gap,
+            **({"n_breaks": n_breaks} if n_breaks else {}),
             "lcp_width": lcp_width_for(arrays.n_symbols),
             "header": writer.header.hex(),
         }

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.sort.construction import CoreBudget, far_index
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import (
+    BROKEN_DOCUMENTS,
     DOCUMENT_SETS,
     SMALL_BLOCK_SIZE,
     Container,
@@ -59,10 +60,7 @@ def write_with_far_index(
         A pass over the file, and a random read of the text a token, shared by the threads. Memory: a byte a
         token. The new file is larger by as much.
     """
-    has_ids = DOC_IDS in container.sections
-    writer = ContainerWriter(
-        file, KIND, reader_flags=DOCUMENT_SETS if has_ids else 0, block_size=SMALL_BLOCK_SIZE
-    )
+    writer = segment_writer(file, DOC_IDS in container.sections, BREAKS in container.sections)
     for name, place in container.sections.items():
         if name in (KEYS, LCPS):
             continue
@@ -139,6 +137,17 @@ KIND = "SEGM"
 DOC_IDS = "documents.ids"
 #: The prefix of the sections with the forms of documents' lines.
 FORM = "form"
+
+
+#: The sections with the places where documents are broken: their positions in `tokens`, and the bytes of the
+#: document's text before each of them.
+BREAKS, BREAK_BYTES = "breaks.positions", "breaks.bytes"
+
+
+def segment_writer(file: Sink, has_ids: bool, has_breaks: bool) -> ContainerWriter:
+    """Begin the file of a segment, with the flags of its sections DOC_IDS and BREAKS."""
+    flags = (DOCUMENT_SETS if has_ids else 0) | (BROKEN_DOCUMENTS if has_breaks else 0)
+    return ContainerWriter(file, KIND, reader_flags=flags, block_size=SMALL_BLOCK_SIZE)
 
 
 class SegmentSummary(NamedTuple):

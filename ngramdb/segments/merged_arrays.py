@@ -22,10 +22,10 @@ from ngramdb._cext.sort.construction import CoreBudget, lcp_width_for
 from ngramdb._cext.sort.row_merging import MergeSource, RowMerge, filter_rows
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
-from ngramdb.segments.base import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
+from ngramdb.segments.base import CHUNK_SYMBOLS, Part, breaks_of_parts, chunks, rows_of_documents, runs
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import AheadSection, ContainerWriter
-from ngramdb.segments.container.layout import Symbols, narrowest, recoded
+from ngramdb.segments.container.layout import Symbols, break_positions, narrowest, recoded
 from ngramdb.segments.segment import NativeSegment, bytes_in_large_pages
 
 # Rows that are merged at a time by a thread: 4 MB, some 60 ms.
@@ -39,6 +39,16 @@ Made = TypeVar("Made")
 def can_be_merged(parts: Sequence[Part]) -> bool:
     """Return True if the parts have suffix arrays to merge: native segments with unchanged token ids."""
     return all(isinstance(part.segment, NativeSegment) and part.new_ids is None for part in parts)
+
+
+def positions_of_breaks(parts: Sequence[Part]) -> NDArray[np.uint32]:
+    """Return the positions of breaks among the symbols of all parts, one after the other."""
+    breaks = breaks_of_parts(parts).tokens
+    if not len(breaks):
+        return np.empty(0, dtype=np.uint32)
+    lengths = [part.segment.lengths(part.numbers) for part in parts]
+    offsets = np.cumsum(np.concatenate([np.zeros(1, dtype=np.int64), *lengths]))
+    return break_positions(offsets, breaks).astype(np.uint32)
 
 
 class MergedArrays:
@@ -71,10 +81,11 @@ class MergedArrays:
         self._most_held = most_held
         verified = in_order(lambda i, token: self._parts[i].verify(token), len(parts), threads, stop)
         largest = max(verified, default=-1)
-        self._dtype, self.gap = narrowest(largest, self._smallest_absent)
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(part.lengths for part in parts)])
         self.n_symbols = int(lengths.sum())
         self.starts = np.cumsum(lengths).astype(np.uint32)
+        self.breaks = positions_of_breaks(parts)
+        self._dtype, self.gap = narrowest(largest, self._smallest_absent)
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Merge the rows, and write the sections."""
@@ -198,7 +209,7 @@ class MergedArrays:
         return int(absent[0]) if len(absent) else None
 
     def _n_tokens(self) -> int:
-        return sum(part.part.n_symbols - len(part.part.numbers) for part in self._parts)
+        return self.n_symbols - len(self.starts) + 1 - len(self.breaks)
 
 
 class _NativePart:
@@ -254,16 +265,34 @@ class _NativePart:
         if self._is_written_as(dtype, gap):
             symbols = segment.symbols if held is None else held
             return MergeSource(
-                symbols, rows, width, starts, kept, segment.path, lcps=segment.lcps, in_large_pages=large
+                symbols,
+                rows,
+                width,
+                starts,
+                kept,
+                segment.path,
+                lcps=segment.lcps,
+                in_large_pages=large,
+                breaks=segment.break_positions,
             )
         # The ids of dropped documents need not fit the new width: they must not be compared.
         if held is None:
             held = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
+        breaks = positions_of_breaks([part])
         if kept is not None:
-            rows, width = filter_rows(positions(rows, width), starts, kept), 0
+            rows = filter_rows(positions(rows, width), starts, kept, breaks=segment.break_positions)
+            width = 0
             starts = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.uint32)
         return MergeSource(
-            held, rows, width, starts, None, segment.path, has_lcps=False, in_large_pages=large
+            held,
+            rows,
+            width,
+            starts,
+            None,
+            segment.path,
+            has_lcps=False,
+            in_large_pages=large,
+            breaks=breaks,
         )
 
     def symbols(self, dtype: np.dtype[Any], gap: int) -> Iterator[Symbols]:

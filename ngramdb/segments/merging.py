@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.sort.construction import CoreBudget
 from ngramdb._cext.sort.row_merging import filter_rows
 from ngramdb.interrupts import Interrupt
-from ngramdb.segments.base import Part, Segment, chunks, rows_of_documents
+from ngramdb.segments.base import Part, Segment, breaks_of_parts, chunks, rows_of_documents
 from ngramdb.segments.builder import (
     SegmentArrays,
     SegmentContent,
@@ -25,10 +24,10 @@ from ngramdb.segments.builder import (
     positions,
     write_segment,
 )
-from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
-from ngramdb.segments.container.layout import WIDTHS, SymbolBuilder
-from ngramdb.segments.far_index import FORM, KIND, SegmentSummary
-from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
+from ngramdb.segments.container import Sink
+from ngramdb.segments.container.layout import WIDTHS, SymbolBuilder, SymbolStream
+from ngramdb.segments.far_index import FORM, SegmentSummary
+from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged, positions_of_breaks
 from ngramdb.segments.metadata_builder import merged_metadata
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.text import Marker, SentenceStream, TextStream
@@ -89,20 +88,18 @@ def write_merged(
         content.forms = TextStream(_values(parts, lambda segment: segment.form), FORM)
         content.metadata = merged_metadata(parts)
         content.sentences = SentenceStream(parts, means.marker)
-    writer = ContainerWriter(
-        file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
-    )
+        content.break_bytes = breaks_of_parts(parts).bytes
     first_doc_id = int(ids[0]) if len(ids) else 0
     cores = CoreBudget(means.threads)
     with cores:
-        return write_segment(writer, content, first_doc_id, ids if has_gaps else None, stop, cores)
+        return write_segment(file, content, first_doc_id, ids if has_gaps else None, stop, cores)
 
 
 def _arrays(parts: Sequence[Part], means: Means, stop: Interrupt | None) -> SegmentArrays:
     if means.merges and can_be_merged(parts):
         return MergedArrays(parts, means.threads, stop, means.on_rows, means.most_held)
-    stream, starts, gap = _symbols(parts)
-    return SortedArrays(stream, starts, gap, *_filtered(parts, stream, gap))
+    made = _symbols(parts)
+    return SortedArrays.of(made, *_filtered(parts, made))
 
 
 def write_removed(file: Sink, parts: Sequence[Part], stop: Interrupt | None = None) -> SegmentSummary:
@@ -118,29 +115,31 @@ def write_removed(file: Sink, parts: Sequence[Part], stop: Interrupt | None = No
     lengths = np.concatenate([np.diff(offsets) for _, offsets in taken])
     order = np.argsort(ids, kind="stable")
     builder = SymbolBuilder(len(flat) + len(ids))
-    builder.add(*_reordered(flat, lengths, order))
+    builder.add(*_reordered(flat, lengths, breaks_of_parts(parts).tokens, order))
     ids = ids[order]
     has_gaps = int(ids[-1]) - int(ids[0]) + 1 != len(ids)
-    writer = ContainerWriter(
-        file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
-    )
-    content = SegmentContent(SortedArrays(*builder.finish()))
-    return write_segment(writer, content, int(ids[0]), ids if has_gaps else None, stop)
+    content = SegmentContent(SortedArrays.of(builder.finish()))
+    return write_segment(file, content, int(ids[0]), ids if has_gaps else None, stop)
 
 
 def _reordered(
-    flat: NDArray[np.uint32], lengths: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Documents of these lengths in another order: flat ids and offsets."""
+    flat: NDArray[np.uint32],
+    lengths: NDArray[np.int64],
+    breaks: NDArray[np.int64],
+    order: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """Documents of these lengths in another order: flat ids, offsets and breaks."""
     starts = np.cumsum(lengths) - lengths
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(lengths[order], out=offsets[1:])
     places = np.repeat(starts[order] - offsets[:-1], lengths[order]) + np.arange(len(flat))
-    return flat[places], offsets
+    moved = np.empty_like(places)
+    moved[places] = np.arange(len(flat))
+    return flat[places], offsets, np.sort(moved[breaks])
 
 
-def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
-    """Return the stream, document starts and gap, like `SymbolBuilder.finish`."""
+def _symbols(parts: Sequence[Part]) -> SymbolStream:
+    """Return the stream of the documents of all parts."""
     carried = _carried_symbols(parts)
     if carried is not None:
         return carried
@@ -148,11 +147,12 @@ def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], i
     for part in parts:
         for numbers in chunks(part):
             ids, offsets = part.segment.token_ids(numbers)
-            builder.add(ids if part.new_ids is None else part.new_ids[ids], offsets)
+            breaks = part.segment.breaks_of(numbers).tokens
+            builder.add(ids if part.new_ids is None else part.new_ids[ids], offsets, breaks)
     return builder.finish()
 
 
-def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int] | None:
+def _carried_symbols(parts: Sequence[Part]) -> SymbolStream | None:
     """Do the same by copying stored symbols, if all parts write ids alike, and as the builder would."""
     native = [(part, part.segment) for part in parts if isinstance(part.segment, NativeSegment)]
     if len(native) < len(parts) or any(part.new_ids is not None for part in parts):
@@ -174,10 +174,10 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
     # With one symbol more than the narrower width has, a gap might make room: the builder finds out.
     if narrower is not None and (not len(stream) or int(stream.max()) <= np.iinfo(narrower).max + 1):
         return None
-    return stream, starts.astype(np.uint32), gap
+    return SymbolStream(stream, starts.astype(np.uint32), gap, positions_of_breaks(parts))
 
 
-def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
+def _filtered(parts: Sequence[Part], made: SymbolStream) -> tuple[NDArray[np.uint32] | None, int]:
     """Return the suffix array of the documents of one segment, and the width of its LCPs.
 
     None if there are several, or if sorting costs less than filtering.
@@ -190,7 +190,7 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
         return None, 0
     segment.verify_rows()
     rows, width = segment.rows, segment.lcp_width
-    if stream.dtype != segment.symbols.dtype or gap != segment.gap:
+    if made.symbols.dtype != segment.symbols.dtype or made.gap != segment.gap:
         # Other symbols have other bits in common.
         rows, width = positions(rows, width), 0
     if part.is_whole:
@@ -198,7 +198,7 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
     kept = np.zeros(segment.n_documents, dtype=np.uint8)
     kept[part.numbers] = 1
     with rows_of_documents(parts):
-        return filter_rows(rows, segment.starts, kept, width), width
+        return filter_rows(rows, segment.starts, kept, width, segment.break_positions), width
 
 
 def _values(

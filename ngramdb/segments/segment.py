@@ -19,9 +19,9 @@ from ngramdb._cext.sort.construction import first_wrong_row, key_directory
 from ngramdb.errors import CorruptionError, FormatVersionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments import far_index
-from ngramdb.segments.base import Numbers, Segment, runs
+from ngramdb.segments.base import NONE_BROKEN, Breaks, Numbers, Segment, runs
 from ngramdb.segments.container import NATIVE, Container, Section, Sink, item_size
-from ngramdb.segments.far_index import DOC_IDS, FORM, KIND, SegmentSummary
+from ngramdb.segments.far_index import BREAK_BYTES, BREAKS, DOC_IDS, FORM, KIND, SegmentSummary
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import SENTENCES, TextReader, are_known, flags_of, wrong_document
 
@@ -44,6 +44,7 @@ class NativeSegment(Segment):
         n_tokens, n_documents, first_doc_id = numbers
         super().__init__(path, n_tokens, n_documents, first_doc_id + doc_id_offset)
         self._offset = doc_id_offset
+        self.n_breaks = self._number("n_breaks") if container.has(BREAKS) else 0
         # Until it has been read as a whole.
         self._is_read_along = False
         self._check_sizes()
@@ -70,6 +71,7 @@ class NativeSegment(Segment):
                 self._container.checksums,
                 self._container.most_verified,
                 far,
+                self.break_positions if self.n_breaks else None,
             )
         except (ValueError, KeyError, OverflowError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
@@ -120,8 +122,7 @@ class NativeSegment(Segment):
     @cached_property
     def _sentence_bits(self) -> NDArray[np.uint8]:
         bits: NDArray[np.uint8] = self._container.array(SENTENCES)
-        n_symbols = self.n_tokens + self.n_documents
-        if bits.dtype != np.uint8 or len(bits) != (n_symbols + 7) // 8:
+        if bits.dtype != np.uint8 or len(bits) != (self._n_symbols + 7) // 8:
             raise self._corruption(f"its section {SENTENCES} does not have a bit for each symbol")
         return bits
 
@@ -146,8 +147,39 @@ class NativeSegment(Segment):
         return ids.astype(np.int64) + self._offset
 
     @property
+    def _n_symbols(self) -> int:
+        return self.n_tokens + self.n_documents + self.n_breaks
+
+    @cached_property
+    def break_positions(self) -> NDArray[np.uint32]:
+        """The positions in `symbols` of separators within documents: (n_breaks,) uint32, ascending."""
+        if not self.n_breaks:
+            return np.empty(0, dtype=np.uint32)
+        breaks: NDArray[np.uint32] = self._container.array(BREAKS)
+        # None is at a document's beginning, before its end, or beside another one.
+        starts = self._container.array("documents.starts")
+        after = np.searchsorted(starts, breaks, side="right")
+        if (np.diff(breaks.astype(np.int64)) < 2).any() or not 0 < after[0] <= after[-1] < len(starts):
+            raise self._corruption(f"its section {BREAKS} does not ascend within its documents")
+        if (starts[after - 1] == breaks).any() or (starts[after] - breaks < 3).any():
+            raise self._corruption(f"its section {BREAKS} has a break without a token on either side")
+        return breaks
+
+    @cached_property
+    def _break_bytes(self) -> NDArray[np.int64]:
+        if not self._container.has(BREAK_BYTES):
+            return np.zeros(self.n_breaks, dtype=np.int64)
+        places = self._container.array(BREAK_BYTES)
+        if places.dtype != np.uint64 or len(places) != self.n_breaks or (places >= 2**63).any():
+            raise self._corruption(f"its section {BREAK_BYTES} does not have a place for each break")
+        return places.astype(np.int64)
+
+    @property
     def symbols(self) -> NDArray[Any]:
-        """The stored symbols, each document followed by a separator (0): `Container.sliced`."""
+        """The stored symbols, each document followed by a separator (0): `Container.sliced`.
+
+        A document also has a separator at each of its breaks.
+        """
         return self._container.sliced("tokens")
 
     @cached_property
@@ -157,7 +189,7 @@ class NativeSegment(Segment):
         Raises CorruptionError when they do not. Cost: a pass over them, once.
         """
         starts: NDArray[np.uint32] = self._container.array("documents.starts")
-        n_symbols = self.n_tokens + self.n_documents  # the symbols themselves would be read to be verified
+        n_symbols = self._n_symbols  # the symbols themselves would be read to be verified
         if starts[0] != 0 or starts[-1] != n_symbols:
             raise self._corruption(f"its documents' starts do not span its {n_symbols} symbols")
         wrong = np.flatnonzero(starts[1:] <= starts[:-1])
@@ -187,7 +219,7 @@ class NativeSegment(Segment):
     def lcp_width(self) -> int:
         """Number of bits of a row that hold its LCP with the row before (FORMAT.md, "Suffix array")."""
         width = self._number("lcp_width") if "lcp_width" in self._container.properties else 0
-        if width > MOST_LCP_WIDTH or self.n_tokens + self.n_documents > 1 << (32 - width):
+        if width > MOST_LCP_WIDTH or self._n_symbols > 1 << (32 - width):
             raise self._corruption(f"its LCPs are {width} bits wide, which its positions leave no room for")
         return width
 
@@ -203,7 +235,7 @@ class NativeSegment(Segment):
     def verify_documents(self, first: int, last: int) -> None:
         """Check the symbols of documents [first, last] before they are copied.
 
-        Each document ends in its only separator; checksums are verified. Raises CorruptionError.
+        Their separators are at their ends and breaks; checksums are verified. Raises CorruptionError.
         Cost: a pass over the symbols.
         """
         symbols, starts = self.symbols, self.starts
@@ -211,6 +243,9 @@ class NativeSegment(Segment):
         self._container.verify_part("tokens", start, stop)
         separators = np.flatnonzero(symbols[start:stop] == 0) + start
         ends = starts[first + 1 : last + 2].astype(np.int64) - 1
+        if self.n_breaks:
+            lo, hi = np.searchsorted(self.break_positions, [start, stop])
+            ends = np.sort(np.concatenate([ends, self.break_positions[lo:hi].astype(np.int64)]))
         if not np.array_equal(separators, ends):
             raise self._corruption(
                 f"one of documents {first} to {last} does not end in a separator, or contains one"
@@ -218,9 +253,34 @@ class NativeSegment(Segment):
 
     def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
         """Numbers of tokens of documents: (n,) int64."""
-        starts = self.starts.astype(np.int64)
-        lengths: NDArray[np.int64] = starts[numbers + np.int64(1)] - starts[numbers] - 1
+        lengths = self.n_symbols(numbers) - 1
+        if self.n_breaks:
+            first, stop = self._breaks_within(numbers)
+            lengths -= stop - first
         return lengths
+
+    def n_symbols(self, numbers: Numbers) -> NDArray[np.int64]:
+        starts = self.starts.astype(np.int64)
+        found: NDArray[np.int64] = starts[numbers + np.int64(1)] - starts[numbers]
+        return found
+
+    def _breaks_within(self, numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers [first, stop) of the breaks of each document: (n,) int64 each."""
+        bounds = (self.starts[numbers], self.starts[numbers + np.int64(1)])
+        first, stop = (np.searchsorted(self.break_positions, places) for places in bounds)
+        return first, stop
+
+    def breaks_of(self, numbers: Numbers) -> Breaks:
+        if not self.n_breaks:
+            return NONE_BROKEN
+        first, stop = self._breaks_within(numbers)
+        counts = stop - first
+        rank = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        which = rank + np.repeat(first, counts)
+        lengths = self.lengths(numbers)
+        before = np.cumsum(lengths) - lengths - self.starts[numbers]
+        tokens = self.break_positions[which] - rank + np.repeat(before, counts)
+        return Breaks(tokens, self._break_bytes[which])
 
     def symbol_ranges(self, numbers: Numbers) -> Iterator[tuple[int, int]]:
         """Ranges of symbols of documents (ascending), neighbours joined, each verified."""
@@ -322,8 +382,10 @@ class NativeSegment(Segment):
         ends = starts[1:].astype(np.int64) - 1
         if (np.diff(starts.astype(np.int64)) < 1).any() or (tokens[ends] != 0).any():
             raise self._corruption("a document does not end in a separator before the next one starts")
-        if len(tokens) - int(np.count_nonzero(tokens)) != self.n_documents:
-            raise self._corruption("a document contains a separator")
+        n_separators = len(tokens) - int(np.count_nonzero(tokens))
+        if n_separators != self.n_documents + self.n_breaks or (tokens[self.break_positions] != 0).any():
+            raise self._corruption("a document contains a separator that is not one of its breaks")
+        self._check_break_bytes()
         lcps = None if self.has_far_index else self.lcps
         wrong = first_wrong_row(tokens, self.rows, self.lcp_width, lcps)
         if wrong is not None:
@@ -344,6 +406,13 @@ class NativeSegment(Segment):
         if wrong_one is not None:
             raise self._corruption(f"the sentences of document {wrong_one} do not span it")
 
+    def _check_break_bytes(self) -> None:
+        """Raise CorruptionError unless the places of breaks in texts ascend in each document."""
+        starts = self.starts[1:]
+        documents = np.searchsorted(starts, self.break_positions, side="right")
+        if ((np.diff(self._break_bytes) < 0) & (np.diff(documents) == 0)).any():
+            raise self._corruption(f"its section {BREAK_BYTES} does not ascend within a document")
+
     def _check_directory(self, tokens: NDArray[Any]) -> None:
         tree, rest = key_directory(tokens, self.rows, lcp_width=self.lcp_width)
         same = np.array_equal(tree, self._container.array("directory.tree")) and np.array_equal(
@@ -354,12 +423,14 @@ class NativeSegment(Segment):
 
     def _check_sizes(self) -> None:
         """Raise CorruptionError unless sections have the types and lengths that the counts imply."""
-        n_symbols = self.n_tokens + self.n_documents
         for name, types, n in (
-            ("tokens", ("u1", "u2", "u4"), n_symbols),
+            ("tokens", ("u1", "u2", "u4"), self._n_symbols),
             ("suffix_array", ("u4",), self.n_tokens),
             ("documents.starts", ("u4",), self.n_documents + 1),
+            (BREAKS, ("u4",), self.n_breaks),
         ):
+            if name == BREAKS and not self._container.has(BREAKS):
+                continue
             place = self._place(name)
             found = place.length // item_size(place.dtype)
             if place.dtype not in types or found != n:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import Numbers, Part, Segment, chunks, runs
+from ngramdb.segments.container.layout import piece_offsets
 
 if TYPE_CHECKING:
     from zstandard import ZstdCompressor
@@ -317,8 +318,8 @@ class TextReader:
 # ---- Beginnings of sentences in a segment: a bit for each of its symbols, in the section `sentences`.
 #
 # Bit p, the least significant of a byte first, is set if a sentence begins with the token at p, and for the
-# separator after a document. A document's first token begins one; so a document whose first bit is clear is
-# one whose sentences are not known, and none of its bits is set.
+# separators after a document and at its breaks. A document's first token begins one; so a document whose
+# first bit is clear is one whose sentences are not known, and none of its bits is set.
 
 
 SENTENCES = "sentences"
@@ -334,13 +335,17 @@ Marker = Callable[[Segment, Numbers], Flags | None]
 
 
 def with_separators(flags: Flags, offsets: NDArray[np.int64]) -> Flags:
-    """Return the flags of documents' tokens with that of the separator after each: (m + n,) bool."""
+    """Return the flags of the tokens of n pieces with those of the separator after each: (m + n,) bool.
+
+    The first token of each piece begins a sentence.
+    """
     n = len(offsets) - 1
     whole = np.ones(len(flags) + n, dtype=np.bool_)
     separators = offsets[1:] + np.arange(n)
     of_tokens = np.ones(len(whole), dtype=np.bool_)
     of_tokens[separators] = False
     whole[of_tokens] = flags
+    whole[1:] |= ~of_tokens[:-1]
     return whole
 
 
@@ -354,7 +359,10 @@ class SentenceBuilder:
         self._n_unknown = 0  # symbols before the first sentence that is known
 
     def add(self, flags: Flags | None, offsets: NDArray[np.int64]) -> None:
-        """Add documents: token flags offsets[k]:offsets[k + 1] are those of document k; None: not known."""
+        """Add pieces of documents.
+
+        Token flags offsets[k]:offsets[k + 1] are those of piece k; None: not known.
+        """
         n_symbols = int(offsets[-1]) + len(offsets) - 1
         if flags is not None:
             self.add_symbols(with_separators(flags, offsets))
@@ -410,14 +418,13 @@ class SentenceStream:
         if segment.has_sentences and (self._marker is None or segment.sentences is not None):
             yield segment.sentence_flags(numbers)
             return
-        offsets = np.concatenate([[0], np.cumsum(segment.lengths(numbers))]).astype(np.int64)
         flags = None if self._marker is None else self._marker(segment, numbers)
         if flags is not None:
-            yield with_separators(flags, offsets)
+            yield with_separators(flags, pieces_of(segment, numbers))
         elif segment.has_sentences:
             yield segment.sentence_flags(numbers)
         else:
-            yield np.zeros(int(offsets[-1]) + len(numbers), dtype=np.bool_)
+            yield np.zeros(int(segment.n_symbols(numbers).sum()), dtype=np.bool_)
 
 
 def flags_of(bits: Bits, ranges: Sequence[tuple[int, int]]) -> Flags:
@@ -437,8 +444,17 @@ def token_flags(segment: Segment, numbers: Numbers) -> Flags:
     starts = segment.index.document_bounds(np.ascontiguousarray(firsts))[0]
     stops = segment.index.document_bounds(np.ascontiguousarray(lasts))[1]
     flags = flags_of(bits, [(a, b + 1) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)])
-    separators = np.cumsum(segment.lengths(numbers) + 1) - 1
-    return np.delete(flags, separators)
+    pieces = pieces_of(segment, numbers)
+    return np.delete(flags, pieces[1:] + np.arange(len(pieces) - 1))
+
+
+def pieces_of(segment: Segment, numbers: Numbers) -> NDArray[np.int64]:
+    """Return the offsets of documents' pieces in their concatenated tokens: (n + 1,) int64.
+
+    numbers : the documents, ascending
+    """
+    offsets = np.concatenate([[0], np.cumsum(segment.lengths(numbers))]).astype(np.int64)
+    return piece_offsets(offsets, segment.breaks_of(numbers).tokens)
 
 
 def are_known(bits: Bits, starts: NDArray[Any]) -> bool:

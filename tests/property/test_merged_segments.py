@@ -14,9 +14,9 @@ from support.large_segments import no_room_for_lcps
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
-from ngramdb.segments.base import Part
+from ngramdb.segments.base import Breaks, Part
 from ngramdb.segments.builder import SegmentBuilder
-from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.container import Container
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
 from ngramdb.segments.segment import NativeSegment
@@ -42,24 +42,30 @@ MEANS = [
         for large in (0, None)
     ),
 ]
+NONE = (None, {}, None, ())
 FORMAT = Path(__file__).parents[2] / "FORMAT.md"
 
 
 @st.composite
 def corpora(draw):
-    """Segments of documents (ids, text, metadata, form), and which documents stay."""
+    """Segments of documents (ids, text, metadata, form, breaks), and which documents stay."""
     n_segments = draw(st.sampled_from([1, 2, 3, 9]))
     texts = st.sampled_from([None, b"", b"some text", b"x" * 300_000])
     fields = st.sampled_from([{}, {"a": 1}, {"a": "b", "c": None}])
     forms = st.sampled_from([None, b'A{"text":1}'])
-    has_extras = draw(st.booleans())
+    has_extras, is_broken = draw(st.booleans()), draw(st.booleans())
     pool: list[list[int]] = []
     segments = []
     for _ in range(n_segments):
         alphabet = draw(st.sampled_from(ALPHABETS))
         new = st.lists(st.sampled_from(alphabet), max_size=12)
         pool += draw(st.lists(new, min_size=1, max_size=3))
-        extras = st.tuples(texts, fields, forms) if has_extras else st.just((None, {}, None))
+        places = st.sets(st.integers(1, 12), max_size=4) if is_broken else st.just(set())
+        extras = (
+            st.tuples(texts, fields, forms, places)
+            if has_extras
+            else st.tuples(*map(st.just, NONE[:3]), places)
+        )
         segments.append(draw(st.lists(st.tuples(st.sampled_from(pool), extras), min_size=1, max_size=5)))
     kept = [
         draw(st.just([True] * len(one)) | st.lists(st.booleans(), min_size=len(one), max_size=len(one)))
@@ -74,12 +80,13 @@ def opened(directory, name):
 
 def built(documents, first_doc_id=0):
     builder = SegmentBuilder(first_doc_id)
-    for ids, (text, fields, form) in documents:
+    for ids, (text, fields, form, places) in documents:
         flat, offsets = packed([ids])
         width = next(w for w in (np.uint8, np.uint16, np.uint32) if max(ids, default=0) <= np.iinfo(w).max)
-        builder.add(flat.astype(width), offsets, [text], [fields], [form])
+        breaks = np.array(sorted(place for place in places if place < len(ids)), dtype=np.int64)
+        builder.add(flat.astype(width), offsets, [text], [fields], [form], breaks=Breaks(breaks, 3 * breaks))
     directory = MemoryDirectory()
-    builder.write(ContainerWriter(directory.create("segments/a.segment"), KIND))
+    builder.write(directory.create("segments/a.segment"))
     return opened(directory, "segments/a.segment")
 
 
@@ -120,7 +127,7 @@ def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     # Fields that only documents had which go stay columns.
     fields, fields_left = (
-        {name for _, (_, names, _) in all_of_them for name in names}
+        {name for _, (_, names, *_) in all_of_them for name in names}
         for all_of_them in ([document for one in segments for document in one], left)
     )
     ids_differ = ("documents.ids", "first_doc_id", *(("metadata",) if fields != fields_left else ()))
@@ -143,7 +150,7 @@ def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows
 def test_sections_are_written_in_the_order_of_the_format():
     table = FORMAT.read_text(encoding="utf-8").split("## Segment sections")[1].split("### Tokens")[0]
     described = re.findall(r"^\| `([a-z_.]+)", table, re.MULTILINE)
-    extras = (b"text", {"a": 1}, b'A{"text":1}')  # sentences are found by loads alone
+    extras = (b"text", {"a": 1}, b'A{"text":1}', {1})  # sentences are found by loads alone
     found, _ = sections_of(built([([1, 2], extras), ([3], extras)]))
     names = [
         name.split(".")[0] + "." if name.startswith(("text.", "form.")) else name for name, _, _ in found
@@ -166,8 +173,7 @@ def test_texts_are_held_as_far_as_there_is_room(monkeypatch, most_held, n_held):
         copy(part, room, *rest)
 
     monkeypatch.setattr(merged_arrays._NativePart, "copy", noted)
-    none = (None, {}, None)
-    segments = [built([([300, 2, 3] * 3, none)]), built([([2, 300, 1] * 3, none)], 1)]
+    segments = [built([([300, 2, 3] * 3, NONE)]), built([([2, 300, 1] * 3, NONE)], 1)]
     parts = [Part(segment, np.arange(1, dtype=np.uint32)) for segment in segments]
     means = Means(True, most_held=most_held)
     write_merged(MemoryDirectory().create("segments/d.segment"), parts, means=means)
@@ -176,8 +182,7 @@ def test_texts_are_held_as_far_as_there_is_room(monkeypatch, most_held, n_held):
 
 def test_rows_are_reported_while_they_are_merged(monkeypatch):
     monkeypatch.setattr(merged_arrays, "CHUNK_ROWS", 10)
-    none = (None, {}, None)
-    segments = [built([([1, 2, 3] * 9, none)]), built([([2, 3, 1] * 9, none)], 1)]
+    segments = [built([([1, 2, 3] * 9, NONE)]), built([([2, 3, 1] * 9, NONE)], 1)]
     parts = [Part(segment, np.arange(1, dtype=np.uint32)) for segment in segments]
     reported: list[int] = []
     write_merged(

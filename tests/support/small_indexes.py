@@ -75,7 +75,7 @@ def segment_by_builder(documents, lcp_width=0):
     builder = SymbolBuilder()
     flat, offsets = packed(documents)
     builder.add(flat.astype(np.uint32), offsets)
-    stream, starts, gap = builder.finish()
+    stream, starts, gap, _ = builder.finish()
     rows = suffix_array(*dense_ranks(stream))
     mark_lcps(stream, rows, lcp_width)
     directory = key_directory(stream, rows, lcp_width=lcp_width)

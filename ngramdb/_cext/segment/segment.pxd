@@ -26,6 +26,14 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         TokenId id
         int64_t count
 
+    cdef cppclass Span:
+        Position start
+        Position stop
+
+    cdef cppclass Breaks:
+        const uint32_t* at
+        size_t n
+
     cdef cppclass PositionsIn:
         pass
 
@@ -45,6 +53,9 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         cbool has_rows(Range)
         void find(const Request*, Range*, size_t) except +translate_exception
         Range narrow(Range, uint32_t, TokenId) except +translate_exception
+        Span span(DocNumber) except +translate_exception
+        Span piece_at(Position, Span)
+        Breaks breaks()
         Position position(Row) except +translate_exception
         uint32_t tokens(Position, uint32_t, TokenId*) except +translate_exception
         cbool tokens_of_row(Row, uint32_t, TokenId*) except +translate_exception

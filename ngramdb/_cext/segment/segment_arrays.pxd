@@ -4,6 +4,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ngramdb._cext.base.checksums cimport Checksums
+from ngramdb._cext.segment.segment cimport Breaks
 
 cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     cdef cppclass Rows:
@@ -36,6 +37,7 @@ cdef extern from "ngramdb/segment/segment_arrays.hpp" namespace "ngramdb" nogil:
         const uint64_t* rest
         const uint32_t* starts
         uint64_t n_documents
+        Breaks breaks
         uint64_t gap
         Checksums* checksums
         uint64_t most_verified

@@ -21,7 +21,7 @@ from ngramdb._cext.base.arguments cimport (
 from ngramdb._cext.base.checksums cimport Checksums, FileChecksums
 from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment.segment cimport (
-    EmptySegment, Position, Range, Request, Segment, fits_narrow, positions_in, positions_out,
+    Breaks, EmptySegment, Position, Range, Request, Segment, Span, fits_narrow, positions_in, positions_out,
 )
 from ngramdb._cext.segment.segment_arrays cimport (FarIndex, LongKey, Rows, SegmentArrays, kMostLcpWidth, n_far_keys, set_arrays,
                                                    symbol_t)
@@ -413,7 +413,10 @@ cdef class SegmentIndex:
         return vector_to_array(documents), vector_to_array(counts)
 
     def document_bounds(self, docs):
-        """Token positions at which documents (k,) uint32 start and stop: two (k,) `position_type` arrays."""
+        """Token positions at which documents (k,) uint32 start and stop: two (k,) `position_type` arrays.
+
+        Their differences are the documents' numbers of tokens only if no break lies between them.
+        """
         docs = np.ascontiguousarray(docs, dtype=np.uint32)
         cdef const uint32_t[::1] numbers = docs
         cdef size_t n = numbers.shape[0]
@@ -428,9 +431,49 @@ cdef class SegmentIndex:
                                              positions_out(last, self.is_narrow))
         return starts, stops
 
-    def documents_at(self, positions):
-        """Return the documents that contain token positions: (k,) uint32.
+    def piece_bounds(self, positions):
+        """Token positions between which no break lies, around each of (k,) positions: the first and one after the last,
+        two (k,) `position_type` arrays.
 
+        These are the bounds of documents without breaks. A position is that of a token, or the end of its piece. Raises
+        IndexError, and costs, as `documents_at`; a binary search more for each position if the segment has breaks.
+        """
+        cdef Position[::1] start_view, stop_view
+        cdef const Position[::1] place_view
+        cdef Span piece
+        cdef size_t i, n
+        starts, stops = self.document_bounds(self.documents_at(positions))
+        if self.segment.breaks().n == 0:
+            return starts, stops
+        # Only segments with narrow positions have breaks.
+        starts, stops = starts.astype(np.uint64), stops.astype(np.uint64)
+        start_view, stop_view = starts, stops
+        place_view = np.asarray(positions).astype(np.uint64)
+        n = place_view.shape[0]
+        with nogil:
+            for i in range(n):
+                piece.start, piece.stop = start_view[i], stop_view[i]
+                piece = self.segment.piece_at(place_view[i], piece)
+                start_view[i], stop_view[i] = piece.start, piece.stop
+        return starts.astype(self.position_type), stops.astype(self.position_type)
+
+    def break_positions(self):
+        """Return the positions of breaks (`segments.base.Breaks`) of all documents: (b,) uint32, ascending."""
+        cdef Breaks breaks = self.segment.breaks()
+        out = np.empty(breaks.n, dtype=np.uint32)
+        cdef uint32_t[::1] view = out
+        if breaks.n > 0:
+            memcpy(&view[0], breaks.at, breaks.n * sizeof(uint32_t))
+        return out
+
+    def documents_at(self, positions):
+        """Return the documents that contain token positions: (k,) uint32; `places_at` without the offsets."""
+        return self.places_at(positions)[0]
+
+    def places_at(self, positions):
+        """Return the documents that contain token positions, and the number of tokens before them there: two (k,) uint32.
+
+        A position is that of a token, or of the end after it. Raises IndexError for positions beyond the text.
         Cost: a few ns per position if they ascend; the first call builds a map of the documents.
         """
         positions = self.positions_of(positions)
@@ -445,7 +488,7 @@ cdef class SegmentIndex:
                 raise IndexError(f"position {np.max(positions)} is not within the segment's text")
             with nogil:
                 self.segment.documents_at(positions_in(data, self.is_narrow), n, &numbers[0], &offsets[0])
-        return documents
+        return documents, before
 
     def document_tokens(self, int64_t document, int64_t start, int64_t stop):
         """Tokens [start, stop) of one document, cut to what it has: (k,) uint32. Cost: that of the tokens asked for."""
@@ -461,7 +504,7 @@ cdef class SegmentIndex:
     def tokens_at(self, positions, int64_t ahead):
         """The tokens `ahead` tokens after positions of the segment (before them, if negative): (n,) int64.
 
-        -1 if a document's end is there. No document's end may be in between.
+        -1 if the end of a document, or a break, is there; none of them may be in between.
         """
         positions = np.ascontiguousarray(positions, dtype=self.position_type)
         cdef const void* data = cnp.PyArray_DATA(<cnp.ndarray>positions)
@@ -494,8 +537,9 @@ cdef class SuffixIndex(SegmentIndex):
 
     Parameters
     ----------
-    tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
-    suffix_array : (n_text - n_documents,) uint32
+    tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0), with one
+        at each break
+    suffix_array : (n_text - n_documents - n_breaks,) uint32
     tree, rest : the directory, as `construction.key_directory` makes it
     doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
     gap : the id that the segment lacks, see FORMAT.md, "Tokens"
@@ -506,6 +550,7 @@ cdef class SuffixIndex(SegmentIndex):
         pointers beyond their ends are noticed
     far : (keys, lcps, stride), the far index, as `construction.far_index` builds it: if rows have no bits for LCPs,
         searches use its far LCPs. The first searches in a remote file use all of it; otherwise keys may be None
+    breaks : (n_breaks,) uint32 : positions of separators within documents, ascending, none beside another
 
     Raises
     ------
@@ -513,12 +558,20 @@ cdef class SuffixIndex(SegmentIndex):
     """
 
     def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
-                  uint32_t lcp_width=0, FileChecksums checksums=None, uint64_t most_verified=0, far=None):
+                  uint32_t lcp_width=0, FileChecksums checksums=None, uint64_t most_verified=0, far=None,
+                  const uint32_t[::1] breaks=None):
+        cdef Breaks broken
+        if breaks is not None and breaks.shape[0] > 0:
+            broken.at = &breaks[0]
+            broken.n = breaks.shape[0]
+            if breaks[0] == 0 or breaks[broken.n - 1] >= tokens.shape[0] or (np.diff(breaks) - 1 >= 2**31).any():
+                raise ValueError(f"{name}: the breaks do not ascend within the {tokens.shape[0]} symbols")
         cdef uint64_t n_text = tokens.shape[0]
         cdef uint64_t n_rows = suffix_array.shape[0]
         cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
-        if doc_starts.shape[0] == 0 or n_rows + n_documents != n_text:
-            raise ValueError(f"{name}: {n_text} symbols are not {n_rows} tokens and {n_documents} separators")
+        cdef uint64_t n_separators = n_documents + broken.n
+        if doc_starts.shape[0] == 0 or n_rows + n_separators != n_text:
+            raise ValueError(f"{name}: {n_text} symbols are not {n_rows} tokens and {n_separators} separators")
         if <uint64_t>tree.shape[0] != tree_words(n_rows) or <uint64_t>rest.shape[0] != n_samples_of(n_rows):
             raise ValueError(f"{name}: the directory is not that of {n_rows} rows")
         # Those of a remote file may not be present: then they are checked when they are used.
@@ -529,7 +582,7 @@ cdef class SuffixIndex(SegmentIndex):
             raise ValueError(f"{name}: the gap {gap} is not an id of type {tokens.dtype}")
         if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
-        self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums, far)  # kept alive
+        self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums, far, breaks)  # kept alive
         cdef FarIndex far_index
         if far is not None and n_rows > 0:
             far_index = far_of(far[0], far[1], far[2], n_rows, name)
@@ -537,13 +590,13 @@ cdef class SuffixIndex(SegmentIndex):
         width = tokens.dtype.itemsize
         if width == 1:
             self.adopt(attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                       most_verified, far_index), name)
+                                       most_verified, far_index, broken), name)
         elif width == 2:
             self.adopt(attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                        most_verified, far_index), name)
+                                        most_verified, far_index, broken), name)
         else:
             self.adopt(attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                        most_verified, far_index), name)
+                                        most_verified, far_index, broken), name)
 
 
 cdef FarIndex far_of(const uint64_t[::1] keys, const uint8_t[::1] lcps, uint64_t stride, uint64_t n_rows, str name) except *:
@@ -561,7 +614,8 @@ cdef FarIndex far_of(const uint64_t[::1] keys, const uint8_t[::1] lcps, uint64_t
 
 cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const uint64_t[::1] tree,
                      const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap, uint32_t lcp_width,
-                     str name, Checksums* checksums, uint64_t most_verified, const FarIndex& far) except NULL:
+                     str name, Checksums* checksums, uint64_t most_verified, const FarIndex& far,
+                     const Breaks& breaks) except NULL:
     cdef SegmentArrays[symbol_t] a
     set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
     if a.n_rows > 0:
@@ -569,4 +623,5 @@ cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const
     a.checksums = checksums
     a.most_verified = most_verified
     a.far = far
+    a.breaks = breaks
     return new_suffix_segment(a, name.encode("utf-8", "backslashreplace"))

@@ -22,6 +22,7 @@ class MergeSource:
         has_lcps: bool = True,
         lcps: NDArray[uint8] | None = None,
         in_large_pages: bool = False,
+        breaks: NDArray[uint32] | None = None,
     ) -> None: ...
 
 class RowMerge:
@@ -44,5 +45,9 @@ class RowMerge:
     def n_compared(self) -> int: ...
 
 def filter_rows(
-    rows: NDArray[uint32], starts: NDArray[uint32], kept: NDArray[uint8], lcp_width: int = 0
+    rows: NDArray[uint32],
+    starts: NDArray[uint32],
+    kept: NDArray[uint8],
+    lcp_width: int = 0,
+    breaks: NDArray[uint32] | None = None,
 ) -> NDArray[uint32]: ...

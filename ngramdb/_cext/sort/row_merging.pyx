@@ -47,22 +47,36 @@ cdef extern from "ngramdb/sort/row_merge.hpp" namespace "ngramdb" nogil:
     unique_ptr[CppRowMerge] make_row_merge(uint32_t, const vector[MergeInput]&) except +translate_exception
 
 
+cdef uint64_t n_kept_breaks(const uint32_t[::1] breaks, const uint32_t[::1] starts, const uint8_t[::1] kept) noexcept:
+    """Return the number of the breaks that are in documents that remain; documents and breaks ascend."""
+    cdef uint64_t n_documents = starts.shape[0] - 1
+    cdef uint64_t i, d = 0, n = 0
+    if breaks is None or kept is None:
+        return breaks.shape[0] if breaks is not None else 0
+    for i in range(<uint64_t>breaks.shape[0]):
+        while d < n_documents and starts[d + 1] <= breaks[i]:
+            d += 1
+        n += d < n_documents and kept[d] != 0
+    return n
+
+
 cdef class MergeSource:
     """One text and its suffix array, as an input of a merge.
 
     Parameters
     ----------
-    text : (n,) uint8, uint16 or uint32; documents, each followed by a separator (0)
-    rows : (n - n_documents,) uint32 : its suffix array, whose upper lcp_width bits are LCPs of these symbols
+    text : (n,) uint8, uint16 or uint32; documents, each followed by a separator (0), with one at each break
+    rows : (n - n_documents - n_breaks,) uint32 : its suffix array, whose upper lcp_width bits are LCPs of these symbols
         (FORMAT.md, "Suffix array")
     starts : (n_documents + 1,) uint32 : beginnings of documents; ascending
     kept : (n_documents,) uint8 : nonzero if a document remains; None if all do
     path : what errors call it
     has_lcps : False if the rows' LCPs are of other symbols
-    lcps : (n - n_documents,) uint8 : the rows' far LCPs, if any, if rows have no bits for LCPs (FORMAT.md,
+    lcps : (n_rows,) uint8 : the rows' far LCPs, if any, if rows have no bits for LCPs (FORMAT.md,
         "Far index")
     in_large_pages : whether the text is in pages of megabytes, which are read differently: that takes a
         quarter less time in all, and a quarter more in pages of 4 KB
+    breaks : (n_breaks,) uint32 : positions of the separators within documents, ascending; None without any
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
@@ -76,9 +90,10 @@ cdef class MergeSource:
 
     def __init__(self, text, const uint32_t[::1] rows, uint32_t lcp_width, const uint32_t[::1] starts,
                  const uint8_t[::1] kept=None, str path="", cbool has_lcps=True, const uint8_t[::1] lcps=None,
-                 cbool in_large_pages=False):
+                 cbool in_large_pages=False, const uint32_t[::1] breaks=None):
         self.arrays = (text, rows, starts, kept, lcps)
         cdef uint64_t n_documents = starts.shape[0] - 1
+        cdef uint64_t n_breaks = breaks.shape[0] if breaks is not None else 0
         cdef uint64_t d
         cdef bint ascending = starts.shape[0] > 0 and starts[0] == 0
         if starts.shape[0] < 1 or (kept is not None and <uint64_t>kept.shape[0] != n_documents):
@@ -88,7 +103,7 @@ cdef class MergeSource:
             ascending = ascending and starts[d] < starts[d + 1]
             if kept is None or kept[d]:
                 self.n_symbols += starts[d + 1] - starts[d]
-        self.n_rows = self.n_symbols
+        self.n_rows = self.n_symbols - n_kept_breaks(breaks, starts, kept)
         for d in range(n_documents):
             self.n_rows -= kept is None or kept[d] != 0
         self.is_whole = kept is None
@@ -96,7 +111,7 @@ cdef class MergeSource:
             raise ValueError(f"LCPs have at most {kMostLcpWidth} bits, not {lcp_width}")
         self.source.n_text = len(text)
         self.source.n_rows = rows.shape[0]
-        if not ascending or starts[n_documents] != self.source.n_text or self.source.n_text != self.source.n_rows + n_documents:
+        if not ascending or starts[n_documents] != self.source.n_text or self.source.n_text != self.source.n_rows + n_documents + n_breaks:
             raise ValueError(f"the document starts do not fit {self.source.n_text} symbols and {rows.shape[0]} rows")
         if self.source.n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"positions of {self.source.n_text} symbols leave no {lcp_width} bits free")
@@ -269,7 +284,8 @@ cdef extern from "ngramdb/segment/filtering.hpp" namespace "ngramdb" nogil:
                                                   Poll*) except +translate_exception
 
 
-def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept, uint32_t lcp_width=0):
+def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept, uint32_t lcp_width=0,
+                const uint32_t[::1] breaks=None):
     """Return the suffix array of the remaining documents, from that of all: bit-identical to sorting them again.
 
     Parameters
@@ -278,6 +294,7 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
         are LCPs (FORMAT.md, "Suffix array")
     starts : (n_documents + 1,) uint32 : beginnings of documents, each with its separator; ascending
     kept : (n_documents,) uint8 : nonzero if a document remains
+    breaks : (n_breaks,) uint32 : positions of the separators within documents, ascending; None without any
 
     Returns
     -------
@@ -305,7 +322,8 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
             n_kept += starts[d + 1] - starts[d] - 1
     if lcp_width > kMostLcpWidth:
         raise ValueError(f"LCPs have at most {kMostLcpWidth} bits, not {lcp_width}")
-    if not ascending or starts[n_documents] != n_rows + n_documents:
+    n_kept -= n_kept_breaks(breaks, starts, kept)
+    if not ascending or starts[n_documents] != n_rows + n_documents + (breaks.shape[0] if breaks is not None else 0):
         raise ValueError(f"the document starts do not fit {n_rows} rows")
     out = np.empty(n_kept, dtype=np.uint32)
     cdef uint32_t[::1] view = out

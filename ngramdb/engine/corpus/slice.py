@@ -25,7 +25,7 @@ from ngramdb.fork_safety import cached_property
 from ngramdb.limits import SENTENCE_BREAK
 from ngramdb.segments.base import Part, Segment, chunks
 from ngramdb.segments.builder import SegmentContent, SortedArrays, write_segment
-from ngramdb.segments.container import SMALL_BLOCK_SIZE, Container, ContainerWriter
+from ngramdb.segments.container import Container
 from ngramdb.segments.container.layout import SymbolBuilder
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
@@ -395,12 +395,12 @@ def _sentence_index(corpus: Corpus) -> tuple[NativeSegment, str]:
         every = np.arange(segment.n_documents, dtype=np.uint32)
         for numbers in chunks(Part(segment, np.delete(every, corpus.removed(i))), CHUNK_SYMBOLS):
             ids, _ = segment.token_ids(numbers)
-            starts = np.flatnonzero(token_flags(segment, numbers))
+            starts = np.flatnonzero(token_flags(segment, numbers))  # a break ends a sentence
             symbols.add(ids, np.append(starts, len(ids)).astype(np.int64))
     directory, name = MemoryDirectory(), "sentences"
-    writer = ContainerWriter(directory.create(name), KIND, block_size=SMALL_BLOCK_SIZE)
     cores = CoreBudget(1)
     with cores:
-        summary = write_segment(writer, SegmentContent(SortedArrays(*symbols.finish())), 0, cores=cores)
+        content = SegmentContent(SortedArrays.of(symbols.finish()))
+        summary = write_segment(directory.create(name), content, 0, cores=cores)
     made = NativeSegment(Container.open(directory.open_read(name), name, KIND), name)
     return made, f"sentences:{summary.file.size}:{summary.file.crc:08x}"

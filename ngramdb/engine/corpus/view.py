@@ -246,8 +246,13 @@ def last_id(segment: Segment) -> int:
 
 
 def _same_documents(removed: Segment, segment: Segment) -> bool:
-    """Return True if documents of both with the same id have the same tokens."""
+    """Return True if documents of both with the same id have the same tokens and breaks."""
     numbers = segment.locals_of(removed.doc_ids())
-    expected_ids, expected_offsets = removed.token_ids(removed.locals_of(segment.doc_ids(numbers)))
+    same = removed.locals_of(segment.doc_ids(numbers))
     ids, offsets = segment.token_ids(numbers)
-    return np.array_equal(ids, expected_ids) and np.array_equal(offsets, expected_offsets)
+    expected_ids, expected_offsets = removed.token_ids(same)
+    return (
+        np.array_equal(ids, expected_ids)
+        and np.array_equal(offsets, expected_offsets)
+        and np.array_equal(segment.breaks_of(numbers).tokens, removed.breaks_of(same).tokens)
+    )

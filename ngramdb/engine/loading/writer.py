@@ -35,8 +35,6 @@ from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import Metadata, SegmentBuilder
-from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
-from ngramdb.segments.far_index import KIND
 from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 
@@ -389,9 +387,7 @@ class _Load:
         """Write a segment; `stop` is for kernels in another thread than the load's."""
         try:
             with self._cores:
-                summary = builder.write(
-                    ContainerWriter(file, KIND, block_size=SMALL_BLOCK_SIZE), stop, self._cores
-                )
+                summary = builder.write(file, stop, self._cores)
         finally:
             file.close()
         return segment_entry(self._transaction, name, summary, 1)

@@ -23,8 +23,9 @@ LOAD_RECORDS = 1 << 4
 FREQUENT_NGRAMS = 1 << 5
 KEPT_VERSIONS = 1 << 6
 DROPPED_CORPORA = 1 << 7
+BROKEN_DOCUMENTS = 1 << 8
 #: Those that this program understands.
-KNOWN_READER_FLAGS = DOCUMENT_SETS | SEGMENT_KINDS | SMALL_BLOCKS
+KNOWN_READER_FLAGS = DOCUMENT_SETS | SEGMENT_KINDS | SMALL_BLOCKS | BROKEN_DOCUMENTS
 KNOWN_WRITER_FLAGS = (
     DOCUMENT_SETS
     | STATISTICS
@@ -108,7 +109,8 @@ class Source(Protocol):
         """Number of bytes that are present."""
 
 
-# ---- The token stream of a segment: documents as symbols, each document followed by a separator.
+# ---- The token stream of a segment: documents as symbols, each document followed by a separator, with one at
+# each place where the document is broken (`segments.base.Breaks`).
 
 
 Symbols = NDArray[Any]
@@ -116,6 +118,40 @@ Symbols = NDArray[Any]
 TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
+
+
+def piece_offsets(offsets: NDArray[np.int64], breaks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the offsets of the pieces of documents: (n + b + 1,) int64, of n documents with b breaks.
+
+    offsets : (n + 1,) int64, document k is tokens offsets[k]:offsets[k + 1]
+    breaks : (b,) int64, ascending, the tokens within documents before which they are broken
+    """
+    return np.sort(np.concatenate([offsets, breaks])) if len(breaks) else offsets
+
+
+def break_positions(offsets: NDArray[np.int64], breaks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of breaks among the symbols of documents: (b,) int64. Parameters as above."""
+    documents = np.searchsorted(offsets, breaks, side="right") - 1
+    positions: NDArray[np.int64] = breaks + documents + np.arange(len(breaks))
+    return positions
+
+
+NO_BREAKS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+class SymbolStream(NamedTuple):
+    """The symbols of documents.
+
+    symbols : (n_tokens + n_documents + n_breaks,), in the narrowest width
+    starts : (n_documents + 1,) uint32, ascending from 0 to the number of symbols
+    gap : the id that no document has (FORMAT.md, "Tokens")
+    breaks : (n_breaks,) uint32, the positions of separators within documents, ascending
+    """
+
+    symbols: Symbols
+    starts: NDArray[np.uint32]
+    gap: int
+    breaks: NDArray[np.uint32]
 
 
 class SymbolBuilder:
@@ -132,31 +168,38 @@ class SymbolBuilder:
         self._capacity = capacity
         self._n_symbols = 0
         self._lengths: list[NDArray[np.int64]] = []
+        self._breaks: list[NDArray[np.int64]] = []
         self._largest = 0
         self.n_tokens = 0
         self.n_documents = 0
+        self.n_breaks = 0
 
-    def add(self, ids: TokenIds, offsets: NDArray[np.int64]) -> None:
-        """Add documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m."""
-        n_documents = len(offsets) - 1
+    def add(self, ids: TokenIds, offsets: NDArray[np.int64], breaks: NDArray[np.int64] = NO_BREAKS) -> None:
+        """Add documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m.
+
+        breaks : (b,) int64, ascending, the tokens before which a document is broken, none of them a first one
+        """
+        pieces = piece_offsets(offsets, breaks)
         self._largest = max(self._largest, int(ids.max()) + 1 if ids.size else 0)
-        start, stop = self._n_symbols, self._n_symbols + ids.size + n_documents
+        start, stop = self._n_symbols, self._n_symbols + ids.size + len(pieces) - 1
         self._make_room(stop)
         if self._largest > np.iinfo(np.uint32).max:
             # Symbol 2**32 fits none of the widths; a gap below it will be found at the end.
-            self._symbols[start:stop] = np.insert(ids.astype(np.uint64) + 1, offsets[1:], 0)
+            self._symbols[start:stop] = np.insert(ids.astype(np.uint64) + 1, pieces[1:], 0)
         else:
-            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(offsets), self._symbols[start:stop])
+            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(pieces), self._symbols[start:stop])
         self._n_symbols = stop
-        self._lengths.append(np.diff(offsets))
+        lengths = np.diff(offsets)
+        if len(breaks):
+            self._breaks.append(start + break_positions(offsets, breaks))
+            np.add.at(lengths, np.searchsorted(offsets, breaks, side="right") - 1, 1)
+        self._lengths.append(lengths)
         self.n_tokens += ids.size
-        self.n_documents += n_documents
+        self.n_documents += len(offsets) - 1
+        self.n_breaks += len(breaks)
 
-    def finish(self) -> tuple[Symbols, NDArray[np.uint32], int]:
-        """Return the stream, the starts of documents, and the gap; the builder cannot be used afterwards.
-
-        Returns: symbols (n_tokens + n_documents,), starts (n_documents + 1,) uint32, gap.
-        """
+    def finish(self) -> SymbolStream:
+        """Return the stream; the builder cannot be used afterwards."""
         width, gap = self._choose_width()
         symbols = self._symbols[: self._n_symbols]
         if self._largest > np.iinfo(width).max:
@@ -164,7 +207,8 @@ class SymbolBuilder:
         stream = symbols.astype(width, copy=False)
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
         lengths[1:] += 1
-        return stream, np.cumsum(lengths).astype(np.uint32), gap
+        breaks = np.concatenate([NO_BREAKS, *self._breaks]).astype(np.uint32)
+        return SymbolStream(stream, np.cumsum(lengths).astype(np.uint32), gap, breaks)
 
     def _make_room(self, n_symbols: int) -> None:
         """Grow the array to this many symbols, wide enough for the largest one."""

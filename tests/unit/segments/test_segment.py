@@ -35,7 +35,7 @@ def built(documents, first_doc_id=0, texts=None, metadata=None, stop=None, batch
         fields = metadata[start : start + batch] if metadata else [{}] * len(part)
         builder.add(flat.astype(np.uint32), offsets, stored, fields)
     directory = MemoryDirectory()
-    summary = builder.write(ContainerWriter(directory.create("segments/a.segment"), kind=KIND), stop)
+    summary = builder.write(directory.create("segments/a.segment"), stop)
     return bytes(directory.open_read("segments/a.segment")), summary
 
 

@@ -14,7 +14,7 @@ from ngramdb.errors import CorruptionError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import Part
 from ngramdb.segments.builder import SegmentBuilder
-from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.container import Container
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import Means, write_merged
 from ngramdb.segments.segment import NativeSegment
@@ -42,7 +42,7 @@ def built(directory, name, documents, first_doc_id=0, known=True, changes=None):
     )
     if changes is not None:
         changes(builder._sentences)
-    builder.write(ContainerWriter(directory.create(name), kind=KIND))
+    builder.write(directory.create(name))
     return opened(directory, name)
 
 

@@ -187,7 +187,8 @@ DocNumber Segment::document_at(Position position) const {
 void Segment::documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const {
   for (size_t i = 0; i < n; ++i) {
     documents[i] = document_at(positions[i]);
-    before[i] = static_cast<uint32_t>(positions[i] - span(documents[i]).start);
+    const Position start = span(documents[i]).start;
+    before[i] = static_cast<uint32_t>(positions[i] - start - breaks().within({start, positions[i]}));
   }
 }
 
@@ -281,19 +282,25 @@ void Segment::document_bounds(const DocNumber* documents, size_t n, PositionsOut
 
 uint32_t Segment::document_length(DocNumber document) const {
   const Span text = span(document);
-  return static_cast<uint32_t>(text.stop - text.start);
+  return static_cast<uint32_t>(text.stop - text.start - breaks().within(text));
 }
 
 void Segment::document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const {
   constexpr uint32_t kPiece = 256;
-  TokenId piece[kPiece];
-  const Position first = span(document).start;
-  while (start < stop) {
-    const uint32_t n = tokens(first + start, std::min(kPiece, stop - start), piece);
-    if (n == 0) throw CorruptPointer{"a segment", document, first + start, n_positions()};
-    for (uint32_t i = 0; i < n; ++i) *out++ = static_cast<uint32_t>(piece[i]);
-    start += n;
-  }
+  TokenId some[kPiece];
+  each_piece(span(document), [&](Span piece) {
+    const auto length = static_cast<uint32_t>(piece.stop - piece.start);
+    uint32_t at = std::min(start, length);
+    const uint32_t end = std::min(stop, length);
+    start -= at;
+    stop -= end;
+    while (at < end) {
+      const uint32_t n = tokens(piece.start + at, std::min(kPiece, end - at), some);
+      if (n == 0) throw CorruptPointer{"a segment", document, piece.start + at, n_positions()};
+      for (uint32_t i = 0; i < n; ++i) *out++ = static_cast<uint32_t>(some[i]);
+      at += n;
+    }
+  });
 }
 
 }  // namespace ngramdb

@@ -200,7 +200,7 @@ class WordForms {
     const uint64_t n = segment.n_documents();
     for (uint64_t i = 0; i < n; ++i) {
       if (i % kCheckDocuments == 0) check_stop(stop, i, n);
-      collect(segment, segment.span(static_cast<DocNumber>(i)), stop);
+      segment.each_piece(segment.span(static_cast<DocNumber>(i)), [&](Span piece) { collect(segment, piece, stop); });
     }
   }
 

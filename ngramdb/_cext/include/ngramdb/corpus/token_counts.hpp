@@ -70,7 +70,7 @@ class TokenTable {
   size_t n_used_ = 0;
 };
 
-// Calls visit(id) for the token at each of the positions, all of one document.
+// Calls visit(id) for the token at each of the positions, all of one piece of a document.
 template <class Visit>
 void each_token(const Segment& segment, Span text, Visit visit) {
   constexpr uint32_t kPiece = 256;
@@ -92,24 +92,25 @@ inline void count_tokens(const Segment& segment, const DocNumber* documents, siz
   uint64_t n_read = 0;
   constexpr uint64_t kDocument = 64;  // a document's first token may be far away
   for (size_t i = 0; i < n; ++i) {
-    Span text = segment.span(documents[i]);
-    while (text.start < text.stop) {
-      const Span part{text.start, std::min<Position>(text.stop, text.start + kStopInterval)};
-      each_token(segment, part, [&](uint32_t id) { counts[id] += weight; });
-      n_read += part.stop - part.start;
-      text.start = part.stop;
-      if (n_read > 4 * kStopInterval) {
-        check_stop(stop, i, n);
-        n_read = 0;
+    segment.each_piece(segment.span(documents[i]), [&](Span text) {
+      while (text.start < text.stop) {
+        const Span part{text.start, std::min<Position>(text.stop, text.start + kStopInterval)};
+        each_token(segment, part, [&](uint32_t id) { counts[id] += weight; });
+        n_read += part.stop - part.start;
+        text.start = part.stop;
+        if (n_read > 4 * kStopInterval) {
+          check_stop(stop, i, n);
+          n_read = 0;
+        }
       }
-    }
+    });
     n_read += kDocument;
   }
 }
 
 // ---- tokens near occurrences ------------------------------------------------------------------------------
 
-// The parts of a text that lie at most `width` tokens before positions, or from them on, within their documents:
+// The parts of a text that lie at most `width` tokens before positions, or from them on, within pieces of documents:
 // ascending, apart from each other, not empty. The positions ascend. With sentences, the parts lie within that of the token
 // at the position, or, from the position on, of the token before it.
 class Windows {
@@ -152,17 +153,20 @@ class Windows {
     positions_.with([&](const auto* values) { some = PositionsIn(values + n_done_); });
     DocNumber documents[kChunk];
     uint32_t before[kChunk];
+    const bool is_broken = segment_.breaks().n > 0;
     segment_.documents_at(some, n_read_, documents, before);
     for (size_t i = 0; i < n_read_; ++i) {
       const Position at = some[i];
       if (before_) {
-        chunk_[i] = {at - std::min<uint64_t>(before[i], width_), at};
+        const uint64_t n_before = is_broken ? at - segment_.piece_at(at, segment_.span(documents[i])).start : before[i];
+        chunk_[i] = {at - std::min<uint64_t>(n_before, width_), at};
         if (at < sentence_.bits.n) {
           sentence_.move_to(at);
           chunk_[i].start = std::max<Position>(chunk_[i].start, sentence_.lo);
         }
       } else {
-        const Position end = segment_.span(documents[i]).stop;
+        const Span document = segment_.span(documents[i]);
+        const Position end = is_broken ? segment_.piece_at(at, document).stop : document.stop;
         chunk_[i] = {at, std::min<Position>(end, at + std::min<uint64_t>(width_, end - at))};
         if (at > 0 && at <= sentence_.bits.n) {
           sentence_.move_to(at - 1);
@@ -189,7 +193,7 @@ struct WindowCount {
   int64_t inside = 0, left = 0, right = 0;
 };
 
-// Counts the tokens up to `left` tokens before the occurrences, and up to `right` tokens after them, within their documents
+// Counts the tokens up to `left` tokens before the occurrences, and up to `right` tokens after them, within their pieces
 // and, if sentences are given, within their sentences. A position counts once, however many windows it lies in. Starts
 // ascend, and stops do by themselves.
 inline void count_windows(const Segment& segment, PositionsIn starts, PositionsIn stops, size_t n, uint64_t left,
@@ -226,7 +230,7 @@ inline void count_windows(const Segment& segment, PositionsIn starts, PositionsI
 
 // ---- tokens before occurrences ----------------------------------------------------------------------------
 
-// Adds `weight` for the token before each row, and for the beginning of a document to `n_starts`.
+// Adds `weight` for the token before each row, and for the beginning of a piece of a document to `n_starts`.
 inline void count_before(const Segment& segment, Range rows, int64_t weight, TokenTable<int64_t>& counts,
                          int64_t& n_starts, StopFlag stop) {
   constexpr uint64_t kChunk = 2048;

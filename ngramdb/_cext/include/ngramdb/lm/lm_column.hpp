@@ -1,8 +1,8 @@
 // One segment as language models see it: suffix order, and the symbols on either side of every row.
 //
 // Symbols are codes that mean the same in every segment: 0 is the border of a sentence (`<s>` to the left of
-// a row, `</s>` to the right), every other code is a token id plus one. Sentences are documents, or parts of
-// of documents if the corpus has a token that separates sentences: this is a border on either side, and never a
+// a row, `</s>` to the right), every other code is a token id plus one. Sentences are pieces of documents, or parts of
+// pieces if the corpus has a token that separates sentences: this is a border on either side, and never a
 // token. Rows that begin with it are not n-grams, and rows whose sentences end there are sorted by its id,
 // not with those that end documents.
 #pragma once
@@ -20,7 +20,7 @@ namespace lm {
 
 // Stands for a symbol that no segment has.
 constexpr int64_t kNoCode = -1;
-// An id that no token has, for a corpus whose sentences are its documents.
+// An id that no token has, for a corpus whose sentences are the pieces of its documents.
 constexpr int64_t kNoSeparator = INT64_MIN;
 
 // Code of a token id, or kNoCode for a negative one.
@@ -169,8 +169,9 @@ class Column {
     const bool is_cut = separators_.size() > 0;
     for (uint64_t d = 0; d < segment_.n_documents(); ++d) {
       if (d % kStopInterval == 0) check_stop(stop);
-      const Span span = segment_.span(static_cast<DocNumber>(d));
-      visit(span.start, span.start == span.stop || (is_cut && code_at(span.start) == kBorder));
+      segment_.each_piece(segment_.span(static_cast<DocNumber>(d)), [&](Span piece) {
+        visit(piece.start, piece.start == piece.stop || (is_cut && code_at(piece.start) == kBorder));
+      });
     }
     each_position(separators_, stop, [&](Position at) {
       if (segment_.code_at(at + 1) != kBorder) visit(at + 1, code_at(at + 1) == kBorder);

@@ -67,6 +67,7 @@ class SegmentByDefaults final : public Segment {
   Position position(Row row) const override { return segment_.position(row); }
   uint32_t tokens(Position at, uint32_t n, TokenId* out) const override { return segment_.tokens(at, n, out); }
   Span span(DocNumber document) const override { return segment_.span(document); }
+  Breaks breaks() const override { return segment_.breaks(); }
   bool in_token_order() const override { return segment_.in_token_order(); }
   TokenId rank(TokenId id) const override { return segment_.rank(id); }
 

@@ -5,8 +5,8 @@
 // the test kit (ngramdb/segments/testing.py) compares them for every kind.
 //
 // A segment consists of documents, each a sequence of tokens, numbered from 0, that are stored in a text one after another,
-// with at least one position without a token after each of them. Every token is the beginning
-// of a suffix, which ends where its document does. The suffixes in order are the rows: a suffix comes before those that
+// with at least one position without a token after each of them. A document may be broken into several pieces, with one
+// such position between two of them. Every token is the beginning of a suffix, which ends where its piece does. The suffixes in order are the rows: a suffix comes before those that
 // it is the beginning of, else the smaller token id decides; equal suffixes are in the order of their positions. Ranges
 // of rows and positions are half-open.
 //
@@ -19,6 +19,7 @@
 // search, `children` or `narrow` gave, and `all`, which are not to be compared with each other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,7 +37,7 @@ using Position = uint64_t;   // a place in a segment's text
 using DocNumber = uint32_t;  // a document within a segment; ids of documents in a corpus are int64, and not known here
 using TokenId = int64_t;     // a negative id stands for a token that is not in the corpus, and matches nothing
 
-constexpr TokenId kNoToken = -1;     // the document ends here
+constexpr TokenId kNoToken = -1;     // the document, or a piece of it, ends here
 constexpr TokenId kManyTokens = -2;  // not one token but several
 
 // A token id plus one in 32 bits, as language models store them; kBorder at a document's end or beginning. The id
@@ -55,6 +56,18 @@ struct Range {
 struct Span {
   Position start = 0;
   Position stop = 0;
+};
+
+// Positions of breaks, ascending: places within documents without a token, at which a suffix ends as at its document's
+// end. Two breaks are not adjacent, and no document begins or ends with one.
+struct Breaks {
+  const uint32_t* at = nullptr;
+  size_t n = 0;
+
+  size_t before(Position position) const {
+    return static_cast<size_t>(std::lower_bound(at, at + n, position) - at);
+  }
+  size_t within(Span span) const { return n == 0 ? 0 : before(span.stop) - before(span.start); }
 };
 
 // Positions in an array of the caller's: of 32 bits each if the segment's text is short enough for that, else of 64.
@@ -190,11 +203,14 @@ class Segment {
   // The beginning of a row's suffix.
   virtual Position position(Row row) const = 0;
 
-  // The tokens from a position on, at most n, up to the document's end; returns their number, 0 outside documents.
+  // The tokens from a position on, at most n, up to the piece's end; returns their number, 0 outside pieces.
   virtual uint32_t tokens(Position at, uint32_t n, TokenId* out) const = 0;
 
-  // The positions of a document's tokens; spans ascend with the number.
+  // The positions of a document's tokens and breaks; spans ascend with the number.
   virtual Span span(DocNumber document) const = 0;
+
+  // The breaks of all documents. A kind has none unless it overrides this.
+  virtual Breaks breaks() const { return {}; }
 
   // -- the order of rows
 
@@ -281,8 +297,8 @@ class Segment {
   // before it.
   virtual void documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const;
 
-  // The tokens `ahead` tokens after the positions (before them, if negative); kNoToken if a document's end or the
-  // text's is there. No document's end may be in between.
+  // The tokens `ahead` tokens after the positions (before them, if negative); kNoToken if a piece's end or the
+  // text's is there. No piece's end may be in between.
   virtual void tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const;
 
   // Appends the positions at which ids[0, n) begins (n >= 1) in any of the windows [starts[i], stops[i]); windows ascend
@@ -314,17 +330,37 @@ class Segment {
   // The number of rows in documents whose bit is set (the least significant bit of a byte comes first).
   virtual uint64_t count_rows_in(Range rows, const uint8_t* documents) const;
 
-  // Positions at which the documents start and stop.
+  // Positions at which the documents start and stop, with breaks in between.
   virtual void document_bounds(const DocNumber* documents, size_t n, PositionsOut starts, PositionsOut stops) const;
 
   // Number of tokens of a document.
   virtual uint32_t document_length(DocNumber document) const;
 
-  // Tokens [start, stop) of a document that has at least `stop` of them.
+  // Tokens [start, stop) of a document that has at least `stop` of them; breaks are not counted.
   virtual void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const;
 
   // The whole range.
   Range all() const { return {0, n_rows()}; }
+
+  // The piece of a document's span that contains a position or ends there.
+  Span piece_at(Position position, Span document) const {
+    const Breaks breaks = this->breaks();
+    const size_t next = breaks.before(position);
+    if (next > 0 && breaks.at[next - 1] >= document.start) document.start = Position{breaks.at[next - 1]} + 1;
+    if (next < breaks.n && breaks.at[next] < document.stop) document.stop = breaks.at[next];
+    return document;
+  }
+
+  // Calls visit(span) for each piece of a document's span, or once for an empty document.
+  template <class Visit>
+  void each_piece(Span document, Visit visit) const {
+    const Breaks breaks = this->breaks();
+    for (size_t i = breaks.n == 0 ? 0 : breaks.before(document.start); i < breaks.n && breaks.at[i] < document.stop; ++i) {
+      visit(Span{document.start, breaks.at[i]});
+      document.start = Position{breaks.at[i]} + 1;
+    }
+    visit(document);
+  }
 
  protected:
   // The document that contains per position or ends there.

@@ -14,7 +14,7 @@ class Checksums;
 
 template <class Sym>
 struct SegmentArrays {
-  const Sym* text = nullptr;  // documents, each followed by a separator
+  const Sym* text = nullptr;  // documents, each followed by a separator, with one at each break
   uint64_t n_text = 0;
   Rows rows;
   uint64_t n_rows = 0;
@@ -22,6 +22,7 @@ struct SegmentArrays {
   const uint64_t* rest = nullptr;
   const uint32_t* starts = nullptr;  // n_documents + 1; the last one is n_text
   uint64_t n_documents = 0;
+  Breaks breaks;  // few, and checked when the segment is opened
   uint64_t gap = 0;
   Checksums* checksums = nullptr;  // of the file of the arrays; null if nothing is verified here
   uint64_t most_verified = 0;  // bytes of rows and of text that are verified; of more, pointers are checked alone

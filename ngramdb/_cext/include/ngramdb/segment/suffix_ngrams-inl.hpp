@@ -72,7 +72,9 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
   }
   const DocumentMap& map = document_map();
   const auto tokens_behind = [&](uint32_t position) {
-    return a_.starts[document_at(map, position) + 1] - 1 - position;
+    const uint32_t stop = a_.starts[document_at(map, position) + 1] - 1;
+    if (a_.breaks.n == 0) return stop - position;
+    return static_cast<uint32_t>(piece_at(position, {position, stop}).stop) - position;
   };
   size_t found = 0;
   bool valid = false;      // the current run's n-gram has n tokens
@@ -174,6 +176,7 @@ void SuffixSegment<Sym>::documents_at(PositionsIn places, size_t n, DocNumber* d
       const uint32_t position = static_cast<uint32_t>(positions[i]), document = document_at(map, position);
       documents[i] = document;
       before[i] = position - a_.starts[document];
+      if (a_.breaks.n > 0) before[i] -= static_cast<uint32_t>(a_.breaks.within({a_.starts[document], position}));
     }
   });
 }

@@ -92,6 +92,8 @@ class SuffixSegment final : public Segment {
     return {symbols.lo, symbols.hi};
   }
 
+  Breaks breaks() const override { return a_.breaks; }
+
   void find(const Request* requests, Range* answers, size_t n) const override {
     Scratch scratch;
     for (size_t base = 0; base < n; base += kGroup) {
@@ -164,9 +166,16 @@ class SuffixSegment final : public Segment {
   void count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                        StopFlag stop) const override;
 
-  uint32_t document_length(DocNumber document) const override { return document_symbols(document).size(); }
+  uint32_t document_length(DocNumber document) const override {
+    const Interval symbols = document_symbols(document);
+    return symbols.size() - static_cast<uint32_t>(a_.breaks.within({symbols.lo, symbols.hi}));
+  }
 
   void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const override {
+    if (a_.breaks.n > 0) {
+      Segment::document_tokens(document, start, stop, out);
+      return;
+    }
     const uint32_t first = document_symbols(document).lo;
     symbols_.need(first + start, stop - start);
     for (uint32_t i = first + start; i < first + stop; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
