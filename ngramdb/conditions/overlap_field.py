@@ -52,7 +52,7 @@ MOST_TOKENS = 2**31 - 1
 # Tokens whose n-grams are looked up at a time.
 CHUNK_TOKENS = 1 << 18
 # Looking up an n-gram of the other corpus takes two counts (in the segment, and in the other corpus: is it
-# still there?), one of the documents less than half a count (see `_long_marks`).
+# still there?), one of the documents less than half a count (see `marks_of_ngrams`).
 INVERTED_COST = 4.0
 # Longer n-grams are not looked up among the documents': each is copied for that.
 LONGEST_INVERTED = 64
@@ -116,7 +116,7 @@ def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
     Cost: about a microsecond per token.
     """
     n = min(n, MOST_TOKENS)
-    marks = _long_marks(flat, offsets, other, n)
+    marks = marks_of_ngrams(flat, offsets, other, n)
     short = _short(np.diff(offsets), n)
     if len(short):
         parts = [flat[offsets[k] : offsets[k + 1]] for k in short.tolist()]
@@ -137,7 +137,7 @@ def spans_of(marks: Marks, ids: Ids, n: int, document_with: Callable[[Ids], int]
     ]
 
 
-def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
+def marks_of_ngrams(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
     """Mark the same n-grams, of documents of at least n tokens only.
 
     Sequences of many n-grams are looked up first: if one occurs, so do all of its n-grams. In the others,
@@ -198,7 +198,7 @@ def _windows_in(flat: Ids, offsets: Offsets, n: int) -> tuple[Ids, Ids]:
 def _likely(
     flat: Ids, starts: Ids, sizes: Ids, indexes: Sequence[Index], n: int
 ) -> Iterator[tuple[Ids, Ids]]:
-    """Yield, per index, the parts of these ranges in which an n-gram's k-gram (see `_long_marks`) occurs."""
+    """Yield, per index, the parts of these ranges in which a k-gram of `marks_of_ngrams` occurs."""
     k = (n + 1) // 2
     every = n - k + 1
     first = -(-starts // every)
@@ -266,7 +266,7 @@ class Overlap:
         self._segment = segment
         self._other = other
         self._n = min(n, MOST_TOKENS)
-        self._ids = _ids_of(corpus.tokenizer, other.tokenizer)
+        self._ids = ids_onto(corpus.tokenizer, other.tokenizer)
         self._back = (corpus.tokenizer, other.tokenizer)
         self._spellings = spellings_of(corpus.tokenizer)
         self._starts: NDArray[np.uint32] | None = None
@@ -390,7 +390,7 @@ class Overlap:
     def _looked_up(self, docs: Docs, offsets: Offsets) -> Marks:
         """By looking up the documents' n-grams in the other corpus."""
         flat = self._translated(np.concatenate([np.empty(0, dtype=np.int64), *self._documents(docs)]))
-        return _long_marks(flat, offsets, self._other, self._n)
+        return marks_of_ngrams(flat, offsets, self._other, self._n)
 
     def _mark(self, places: NDArray[np.uint32], docs: Docs, offsets: Offsets, marks: Marks) -> None:
         """Set `marks` for those of the segment's places (ascending) that are within the documents."""
@@ -403,7 +403,7 @@ class Overlap:
     def _find_starts(self) -> NDArray[np.uint32]:
         """Return the positions in the segment at which an n-gram of the other corpus begins, ascending."""
         own, theirs = self._back
-        ids_here = _ids_of(theirs, own)
+        ids_here = ids_onto(theirs, own)
         index = self._segment.index
         found = PlaceSet(index.n_positions)
         for windows in _windows(self._other, self._n):
@@ -513,7 +513,7 @@ def first_document(other: Corpus, ids: Ids) -> int:
     return -1
 
 
-def _ids_of(own: Tokenizer, other: Tokenizer) -> Ids | None:
+def ids_onto(own: Tokenizer, other: Tokenizer) -> Ids | None:
     """For each token id of one tokenizer that of the other, -1 for none; None where ids are the same."""
     if own.kind not in GROWING_TOKENIZERS or own is other:
         return None

@@ -115,8 +115,12 @@ def spelled_cuts(gram: Gram, pattern: StoredText | None, tokenizer: Tokenizer) -
     return tuple((place.start, len(content) - place.stop) for place in places)
 
 
-def longest_matches(index: Index, flat: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+def longest_matches(
+    index: Index, flat: IntArray, offsets: IntArray, least: int = 1
+) -> tuple[IntArray, IntArray]:
     """Return the longest match that ends at each position of texts, given as ids one text after the other.
+
+    least : how often a match must occur
 
     Returns
     -------
@@ -128,7 +132,7 @@ def longest_matches(index: Index, flat: IntArray, offsets: IntArray) -> tuple[In
     # An unknown token after each text: what the index reports about a token is the context before it.
     longer = np.insert(flat, offsets[1:], -1)
     bounds = offsets + np.arange(len(offsets))
-    _, counts, effective_n, _ = index.score(longer, bounds, True, 0)
+    _, counts, effective_n, _ = index.score(longer, bounds, True, 0, least)
     return effective_n.astype(np.int64) - 1, counts
 
 

@@ -54,13 +54,27 @@ BELOW: dict[str, frozenset[str]] = {
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(
         {
-            *("questions", "language", "planner", "patterns", "source", "executor", "conditions", "engine"),
+            *(
+                "curation",
+                "questions",
+                "language",
+                "planner",
+                "patterns",
+                "source",
+                "executor",
+                "conditions",
+                "engine",
+            ),
             *("ingest", "lm", "ngramdb.segments.base", "ngramdb.segments.metadata_columns", "tokenizers"),
         }
     ),
     # A statement's module has its verb, its binder, its plan and its operator.
     "questions": frozenset(
-        {"language", "planner", "patterns", "source", "executor", "conditions", "lm"} | INTERFACES
+        {"language", "planner", "patterns", "source", "executor", "conditions", "curation", "lm"} | INTERFACES
+    ),
+    # The logic of curation over views and segments.
+    "curation": frozenset(
+        {"engine", "segments", "conditions", "executor", "lm", "tokenizers", "source", "_cext"}
     ),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(

@@ -36,7 +36,7 @@ cdef extern from "ngramdb/corpus/corpus_index.hpp" namespace "ngramdb" nogil:
         int64_t count(const int64_t*, uint32_t) except +translate_exception
         void count_many(const int64_t*, const int64_t*, size_t, int64_t*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
-        void score(const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
+        void score(const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*, int64_t) except +translate_exception
         void distributions(const int64_t*, const int64_t*, size_t, cbool, uint32_t, vector[Run]&, DistributionEnd*, Poll*) except +translate_exception
         Distribution distribution(const int64_t*, uint32_t, cbool, uint32_t, int64_t, Poll*) except +translate_exception
 

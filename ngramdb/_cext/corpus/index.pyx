@@ -172,9 +172,11 @@ cdef class Index:
                                     <Estimate*>&out_view[0], &poll)
         return columns_of(out)
 
-    def score(self, flat, offsets, bint infgram=False, uint32_t order=0):
+    def score(self, flat, offsets, bint infgram=False, uint32_t order=0, int64_t least=1):
         """Estimates for every token of the documents flat[offsets[i]:offsets[i + 1]], each given the tokens
         before it in its document: the same four arrays, (m,) each, aligned with flat.
+
+        least : with infgram, the longest suffix of the context that occurs at least this many times is used
 
         Cost: with infgram a sliding match, about a microsecond a token and segment.
         """
@@ -197,7 +199,7 @@ cdef class Index:
                 stop = offset_view[i + 1]
                 if stop > start:
                     self.index.score(&flat_view[start], stop - start, infgram, order,
-                                     <Estimate*>&out_view[start * sizeof(Estimate)], &poll)
+                                     <Estimate*>&out_view[start * sizeof(Estimate)], &poll, least)
                 since += stop - start
                 if since > SCORE_CHUNK:
                     since = 0

@@ -9,7 +9,6 @@ import numpy as np
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
-from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from ngramdb._cext.base.interrupt cimport current_poll, Interrupt, Poll, poll_of, translate_exception
@@ -24,18 +23,6 @@ cdef extern from "ngramdb/segment/keys.hpp" namespace "ngramdb" nogil:
     uint32_t kMostFarLcp
 
 cdef extern from "ngramdb/sort/row_merge.hpp" namespace "ngramdb" nogil:
-    cdef cppclass MergeInput:
-        const void* text
-        uint64_t n_text
-        Rows rows
-        uint64_t n_rows
-        cbool has_lcps
-        cbool in_large_pages
-        const uint32_t* starts
-        const uint8_t* kept
-        uint64_t n_documents
-        string file
-
     cdef cppclass CppRowMerge "ngramdb::RowMerge":
         uint64_t plan(uint64_t, Poll*) except +translate_exception
         uint64_t count(uint64_t, Poll*) except +translate_exception
@@ -80,13 +67,6 @@ cdef class MergeSource:
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
-
-    cdef MergeInput source
-    cdef readonly uint32_t symbol_bytes
-    cdef readonly uint64_t n_symbols
-    cdef readonly uint64_t n_rows
-    cdef readonly bint is_whole
-    cdef object arrays
 
     def __init__(self, text, const uint32_t[::1] rows, uint32_t lcp_width, const uint32_t[::1] starts,
                  const uint8_t[::1] kept=None, str path="", cbool has_lcps=True, const uint8_t[::1] lcps=None,

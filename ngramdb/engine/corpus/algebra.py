@@ -262,8 +262,10 @@ class NetIndex(Index):
             self._refuse_step([*context, tokens[i]], [column[i] for column in steps])
         return steps
 
-    def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
-        steps = super().score(flat, offsets, infgram, order)
+    def score(
+        self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0, least: int = 1
+    ) -> Estimates:
+        steps = super().score(flat, offsets, infgram, order, least)
         i = _wrong(steps)
         if i is not None:
             self._refuse_step(list(flat[: i + 1]), [column[i] for column in steps])

@@ -97,10 +97,13 @@ class GroupedIndex(Index):
             _put(answers, columns, left)
         return columns
 
-    def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
-        parts = narrow_parts_of(flat, offsets, self.n_parts)
+    def score(
+        self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0, least: int = 1
+    ) -> Estimates:
+        # The parts report counts, and only whether those are 0 shows which suffix each of them used.
+        parts = narrow_parts_of(flat, offsets, self.n_parts) if least == 1 else None
         if parts is None:
-            return super().score(flat, offsets, infgram, order)
+            return super().score(flat, offsets, infgram, order, least)
         found = self.ask([("score", (ids, bounds, infgram, order)) for ids, bounds, _, _ in parts])
         columns, is_open = _joined(found)
         start, stop = int(offsets[0]), int(offsets[-1])

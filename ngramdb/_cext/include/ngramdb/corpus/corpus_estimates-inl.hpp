@@ -143,9 +143,9 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
 // ---- whole documents ------------------------------------------------------------------------------------
 
 void CorpusIndex::score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order,
-                               Estimate* out, StopFlag stop) const {
+                               Estimate* out, StopFlag stop, int64_t least) const {
   if (longest_suffix) {
-    score_suffixes(ids, n, order, out, stop);
+    score_suffixes(ids, n, order, out, stop, least);
   } else if (order > 0) {
     score_ngrams(ids, n, order, out, stop);
   } else {
@@ -197,7 +197,7 @@ inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Esti
 // piece the match slides: it is extended by the token scored while that occurs, else the longest
 // suffix that still occurs is searched for among the shorter ones.
 inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out,
-                                        StopFlag stop) const {
+                                        StopFlag stop, int64_t least) const {
   touch_pages(out, sizeof(Estimate) * n, [&] { check_stop(stop); });
   constexpr size_t kShortestPiece = 24;  // the search at a piece's start costs as much as a few tokens
   const size_t n_pieces = std::max<size_t>(1, std::min(kLanes, n / kShortestPiece));
@@ -225,7 +225,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
     suffixes[p].count = total_tokens;
     std::copy_n(everything.data(), w, ranges.data() + p * w);
   }
-  find_longest(suffixes, ranges.data(), n_pieces, stop);
+  find_longest(suffixes, ranges.data(), n_pieces, stop, least);
 
   for (size_t round = 0;; ++round) {
     if (round % (kStopLanes / kLanes) == 0) check_stop(stop);
@@ -246,7 +246,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       out[pieces[p].at] = estimate_of(counts[k], x.count, within.data() + k * w, x.length, stop);
       ++pieces[p].at;
       const uint32_t longest = usable_length(static_cast<int64_t>(pieces[p].at), order);
-      if (counts[k] > 0 && x.length + 1 <= longest) {
+      if (counts[k] >= least && x.length + 1 <= longest) {
         ++x.length;
         x.count = counts[k];
         std::copy_n(extended.data() + k * w, w, ranges.data() + p * w);
@@ -257,18 +257,18 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       y = Suffix{};
       y.end = ids + pieces[p].at;
       ended[n_searched] = {};
-      if (counts[k] <= 0 && x.length >= kLongMatch) {
+      if (counts[k] < least && x.length >= kLongMatch) {
         ended[n_searched] = EndedMatches::key_of(within.data() + k * w, w, x.length, y.end[-1]);
         if (matches.get(ended[n_searched], y.end, x, ranges.data() + p * w)) continue;
       }
       y.count = total_tokens;
       // Known from the step before: the token after the whole match does not occur, or is longer than the order allows.
       y.too_long = std::min(x.length, longest) + 1;
-      if (counts[k] > 0) y.first_probe = longest;  // a suffix of what occurs
+      if (counts[k] >= least) y.first_probe = longest;  // a suffix of what occurs
       search_of[n_searched++] = p;
     }
     for (size_t k = 0; k < n_searched; ++k) std::copy_n(everything.data(), w, found.data() + k * w);
-    find_longest(searched, found.data(), n_searched, stop);
+    find_longest(searched, found.data(), n_searched, stop, least);
     for (size_t k = 0; k < n_searched; ++k) {
       suffixes[search_of[k]] = searched[k];
       std::copy_n(found.data() + k * w, w, ranges.data() + search_of[k] * w);

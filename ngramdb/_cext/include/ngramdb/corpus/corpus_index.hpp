@@ -111,8 +111,9 @@ class CorpusIndex {
                 uint32_t order, Estimate* out, StopFlag stop = nullptr) const;
 
   // Estimates for every token of a document, given the tokens before it.
+  // least: with longest_suffix, how often a suffix must occur.
   void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out,
-             StopFlag stop = nullptr) const;
+             StopFlag stop = nullptr, int64_t least = 1) const;
 
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
@@ -169,7 +170,7 @@ class CorpusIndex {
   bool find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const;
   void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges, StopFlag stop) const;
   void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
-  void find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop) const;
+  void find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop, int64_t least = 1) const;
   void find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop) const;
   Estimate estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
                        StopFlag stop) const;
@@ -185,7 +186,8 @@ class CorpusIndex {
                          uint32_t order, Estimate* out, StopFlag stop) const;
   void score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
   void score_whole_contexts(const int64_t* ids, size_t n, Estimate* out, StopFlag stop) const;
-  void score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
+  void score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop,
+                      int64_t least) const;
 
   std::vector<const Segment*> segments_;
   std::vector<int> signs_;

@@ -18,8 +18,9 @@ inline void CorpusIndex::begin_longest(const int64_t* end, uint32_t length, Suff
   for (size_t s = 0; s < width(); ++s) ranges[s] = segments_[s]->all();
 }
 
-// One probe a round and suffix: doubling lengths until one does not occur, then bisection.
-inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop) const {
+// One probe a round and suffix: doubling lengths until one occurs fewer than `least` times, then bisection.
+inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop,
+                                      int64_t least) const {
   Request requests[kLanes];
   int64_t counts[kLanes];
   size_t which[kLanes];
@@ -39,7 +40,7 @@ inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n,
     find(requests, m, counts, found.data(), stop);
     for (size_t k = 0; k < m; ++k) {
       Suffix& x = suffixes[which[k]];
-      if (counts[k] > 0) {
+      if (counts[k] >= least) {
         x.length = x.probe;
         x.count = counts[k];
         std::copy_n(found.data() + k * width(), width(), ranges + which[k] * width());

@@ -27,6 +27,17 @@ struct MergeInput {
   std::string file;  // what errors call it
 };
 
+// The LCP of two suffixes that are equal up to the ends of their documents.
+constexpr int64_t kEqualLcp = INT64_MAX;
+
+// Receives the rows of a merge in their order.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // A suffix, and its exact LCP in bits with the row before, or kEqualLcp. Returns false to end the reading.
+  virtual bool row(uint32_t input, uint32_t position, int64_t lcp) = 0;
+};
+
 // A merge, whatever the width of symbols. First plan(), then count() for every chunk, then merge() for every chunk and
 // join() for every chunk but the first; each of these in any thread, count() and merge() of different chunks at once.
 class RowMerge {
@@ -41,6 +52,8 @@ class RowMerge {
   // `lcps` if that is not null; and those of their keys that the directory has into level 0 of `tree`, and into `rest`.
   virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
                      uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
+  // Passes all rows from the chunk's first one on to a reader, until it returns false.
+  virtual void read(uint64_t chunk, RowReader& reader, StopFlag stop) = 0;
   // The first of an input's rows in a chunk; behind the last chunk, their number.
   virtual uint64_t bound(uint64_t chunk, uint32_t input) const = 0;
   // The LCP of a chunk's first row with the last row of the one before, both of which have been made, or `most`.

@@ -64,6 +64,7 @@ class MergeOf final : public RowMerge {
   uint64_t count(uint64_t chunk, StopFlag stop) override;
   void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
              uint64_t* tree, uint64_t* rest, StopFlag stop) override;
+  void read(uint64_t chunk, RowReader& reader, StopFlag stop) override;
 
   uint64_t bound(uint64_t chunk, uint32_t input) const override { return bounds_[chunk][input]; }
 
@@ -80,7 +81,7 @@ class MergeOf final : public RowMerge {
   static constexpr uint32_t kSymbolBits = 8 * sizeof(Sym);
   static constexpr int64_t kWindowBits = 512;
   // LCPs, in bits: of suffixes that are equal, and of an input that has come to its end.
-  static constexpr int64_t kEqual = INT64_MAX;
+  static constexpr int64_t kEqual = kEqualLcp;
   static constexpr int64_t kOver = -1;
   // Rows that an input looks ahead.
   static constexpr uint32_t kBlock = 32;
@@ -211,6 +212,10 @@ class MergeOf final : public RowMerge {
   void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
               uint64_t* tree, uint64_t* rest, StopFlag stop);
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
+  template <class Emit>
+  void merge_rows(const std::vector<uint64_t>& first, const std::vector<uint64_t>& end, Matches& matches, StopFlag stop,
+                  Emit emit) const;
+  int64_t lcp_with_before(const std::vector<uint64_t>& first, SuffixPlace suffix, Matches& matches) const;
   void read_windows(Cursor& c) const;
   void fetch_texts(const Cursor& c) const;
   void set_lcps(Cursor& c, Matches& matches, int64_t most) const;
@@ -516,7 +521,37 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
     return;
   }
   const Borrowed borrowed(*this);
-  Matches& matches = borrowed.get();
+  const uint64_t shift = 32 - lcp_width;
+  const int64_t most = most_lcp(lcp_width);
+  Ends& ends = ends_[chunk];
+  uint64_t written = 0;
+  merge_rows(bounds_[chunk], bounds_[chunk + 1], borrowed.get(), stop, [&](const Cursor& c, const Ahead& row, int64_t lcp) {
+    if (__builtin_expect(written >= n_rows, 0)) {
+      throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
+    }
+    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(lcp, most)) << shift);
+    if (lcps != nullptr) lcps[written] = static_cast<uint8_t>(std::min<int64_t>(lcp, kMostFarLcp));
+    if ((first_row + written) % kRowsPerSample == 0) {
+      const uint64_t sample = (first_row + written) / kRowsPerSample;
+      const Key key = key_at(row.window, kWindow<Sym>, 0);
+      tree[sample] = key.first;
+      rest[sample] = key.rest;
+    }
+    ends.last = {c.input, row.position};
+    if (written == 0) ends.first = ends.last;
+    ++written;
+    return true;
+  });
+  ends.some = written > 0;
+  if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};
+}
+
+// Calls emit(cursor, row, LCP with the row before) for the inputs' rows [first, end) in their order while it returns
+// true; the first one's LCP is 0.
+template <class Sym>
+template <class Emit>
+void MergeOf<Sym>::merge_rows(const std::vector<uint64_t>& first, const std::vector<uint64_t>& end, Matches& matches,
+                              StopFlag stop, Emit emit) const {
   const uint32_t n_runs = static_cast<uint32_t>(inputs_.size());
   std::vector<Cursor> cursors(n_runs);
   std::vector<const Ahead*> heads(n_runs);
@@ -526,8 +561,8 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
     players[n_runs + j].run = j;
     Cursor& c = cursors[j];
     c.input = j;
-    c.next = bounds_[chunk][j];
-    c.end = bounds_[chunk + 1][j];
+    c.next = first[j];
+    c.end = end[j];
     fill(c, matches, stop);
     heads[j] = c.block;
     if (c.size > 0) players[n_runs + j].lcp = 0;
@@ -539,35 +574,40 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   Player winner = players[1];
   for (uint32_t i = 1; i < n_runs; ++i) players[i] = players[2 * i + 1];  // where losers were left
 
-  const uint64_t shift = 32 - lcp_width;
-  const int64_t most = most_lcp(lcp_width);
-  Ends& ends = ends_[chunk];
-  uint64_t written = 0;
-  for (; winner.lcp != kOver; ++written) {
-    if (written % kStopInterval == 0) check_stop(stop);
+  for (uint64_t n = 0; winner.lcp != kOver; ++n) {
+    if (n % kStopInterval == 0) check_stop(stop);
     Cursor& c = cursors[winner.run];
-    const Ahead& row = *heads[winner.run];
-    if (__builtin_expect(written >= n_rows, 0)) {
-      throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
-    }
-    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(winner.lcp, most)) << shift);
-    if (lcps != nullptr) lcps[written] = static_cast<uint8_t>(std::min<int64_t>(winner.lcp, kMostFarLcp));
-    if ((first_row + written) % kRowsPerSample == 0) {
-      const uint64_t sample = (first_row + written) / kRowsPerSample;
-      const Key key = key_at(row.window, kWindow<Sym>, 0);
-      tree[sample] = key.first;
-      rest[sample] = key.rest;
-    }
-    ends.last = {c.input, row.position};
-    if (written == 0) ends.first = ends.last;
+    if (!emit(c, *heads[winner.run], winner.lcp)) return;
     fetch_ahead(c);
     if (++c.at == c.size) fill(c, matches, stop);
     heads[winner.run] = c.block + c.at;
     winner.lcp = c.size > 0 ? c.block[c.at].lcp : kOver;
     for (uint32_t i = (n_runs + winner.run) / 2; i > 0; i /= 2) play(heads, matches, winner, players[i]);
   }
-  ends.some = written > 0;
-  if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};
+}
+
+// The LCP of a suffix with the largest of the rows before `first`, all of which are smaller.
+template <class Sym>
+int64_t MergeOf<Sym>::lcp_with_before(const std::vector<uint64_t>& first, SuffixPlace suffix, Matches& matches) const {
+  int64_t lcp = 0;
+  for (uint32_t j = 0; j < inputs_.size(); ++j) {
+    if (first[j] == 0) continue;
+    lcp = std::max(lcp, compare(matches, {j, checked_position(j, first[j] - 1)}, suffix, 0).lcp);
+  }
+  return lcp;
+}
+
+template <class Sym>
+void MergeOf<Sym>::read(uint64_t chunk, RowReader& reader, StopFlag stop) {
+  const Borrowed borrowed(*this);
+  Matches& matches = borrowed.get();
+  const std::vector<uint64_t>& first = bounds_[chunk];
+  bool is_first = true;
+  merge_rows(first, bounds_.back(), matches, stop, [&](const Cursor& c, const Ahead& row, int64_t lcp) {
+    if (is_first) lcp = lcp_with_before(first, {c.input, row.position}, matches);
+    is_first = false;
+    return reader.row(c.input, row.position, lcp);
+  });
 }
 
 }  // namespace ngramdb

@@ -1,0 +1,5 @@
+"""The logic of curation, over corpora and segments: no plans, no parsing.
+
+- `keeping`: which of several copies is kept.
+- `windows`: windows of text that occur several times, as ranges of tokens.
+"""
