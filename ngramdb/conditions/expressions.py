@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.joins import documents_covered, unite, values_within, windows_with
 from ngramdb.conditions.docset import DocSet
-from ngramdb.conditions.interruptible_sort import counted, order_of
+from ngramdb.conditions.interruptible_sort import counted, each_once, order_of
 from ngramdb.conditions.occurrences import Finder, Occurrences, Positions, Windows, distinct, limited, summed
 from ngramdb.conditions.stored_text import WHITE_SPACE, Cuts, spelled_cuts
 from ngramdb.errors import CorruptionError, InvalidArgument
@@ -415,8 +415,10 @@ class Expressions:
         numbers = np.repeat(np.arange(len(lists), dtype=np.uint32), [len(found) for found in lists])
         order = order_of(values)
         values, numbers = values[order], numbers[order]
-        documents = self._finder.documents_at_positions(values)
-        return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens or 0))
+        documents, pieces = self._finder.pieces_at(values)
+        found = documents_covered(values, numbers, pieces, len(lists), tokens or 0)
+        docs: Docs = each_once(documents[np.searchsorted(pieces, found)])
+        return docs
 
 
 # ---- Token ids that an index gave and the vocabulary lacks: the fault of a file, not of the question.

@@ -134,8 +134,7 @@ class FieldReader:
     def _read_lengths(self, docs: Docs | None) -> NDArray[np.int64]:
         if self._lengths is None:
             every = np.arange(self._segment.n_documents, dtype=np.uint32)
-            starts, stops = self._segment.index.document_bounds(every)
-            self._lengths = stops.astype(np.int64) - starts
+            self._lengths = self._segment.lengths(every)
         return self._lengths if docs is None else self._lengths[docs]
 
     def _from_rest(self, path: str, docs: Docs | None) -> Values:

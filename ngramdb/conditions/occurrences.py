@@ -226,9 +226,14 @@ class Finder:
         """Return the document of each occurrence: (n,) uint32."""
         return self._index.documents_at(occurrences.starts)
 
-    def documents_at_positions(self, positions: Positions) -> Docs:
-        """Return the document at each position: (n,) uint32."""
-        return self._index.documents_at(positions)
+    def pieces_at(self, positions: Positions) -> tuple[Docs, Docs]:
+        """Return the document at each position, and the number of its piece: (n,) uint32 each.
+
+        The pieces of all documents are numbered in their order.
+        """
+        documents = self._index.documents_at(positions)
+        breaks = np.searchsorted(self._index.break_positions(), positions)
+        return documents, documents + breaks.astype(np.uint32)
 
     # ---- where ------------------------------------------------------------------------------------------
 
@@ -287,7 +292,7 @@ class Finder:
         return each_once(every.astype(np.uint32))
 
     def windows_around(self, starts: Positions, before: int, after: int) -> tuple[Positions, Positions]:
-        """For each position p the window [p - before, p + after], cut to its document.
+        """For each position p the window [p - before, p + after], cut to its piece of the document.
 
         Returns two (n,) uint32 arrays, `lo` and `hi`, half-open; windows of neighbours may overlap.
         """
@@ -295,7 +300,7 @@ class Finder:
         for start in range(0, len(starts), CHUNK):
             interrupts.check()
             chunk = slice(start, start + CHUNK)
-            first, last = self._bounds_at(starts[chunk])
+            first, last = self._index.piece_bounds(starts[chunk])
             places = starts[chunk].astype(np.int64)
             lo[chunk] = np.maximum(places - before, first)
             hi[chunk] = np.minimum(places + after + 1, last)
@@ -306,9 +311,6 @@ class Finder:
         bits = self._segment.sentences
         assert bits is not None, "plans must query corpora with known sentences"
         return sentences_at(bits, found.starts)
-
-    def _bounds_at(self, starts: Positions) -> tuple[Positions, Positions]:
-        return self._index.document_bounds(self._index.documents_at(starts))
 
     def _starts(self, gram: Gram, windows: Windows | None) -> Positions:
         lo, hi = self.range(gram)
@@ -358,7 +360,7 @@ class Finder:
         for (low, high), before in zip(reversed(pattern.gaps), reversed(parts[:-1]), strict=True):
             if not len(found) or not len(before):
                 return Occurrences.none()
-            _, last = self._bounds_at(before.starts)
+            _, last = self._index.piece_bounds(before.starts)
             stops = before.stops.astype(np.int64)
             lo = np.minimum(stops + low, last).astype(np.uint32)
             hi = np.minimum(stops + high + 1, last).astype(np.uint32)
@@ -392,7 +394,7 @@ class Finder:
     ) -> Occurrences:
         if not len(neighbour):
             return Occurrences.none()
-        first, last = self._bounds_at(neighbour.starts)
+        first, last = self._index.piece_bounds(neighbour.starts)
         return self.occurrences(part, Windows.around(np.maximum(lo, first), np.minimum(hi, last)))
 
     def _lengths(self, part: Simple) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 An n-gram is a run of n tokens at one place of the document; each place counts. A document of fewer than n
 tokens is a single n-gram; one of fewer than LEAST_TOKENS (and than n) has none, and its share is 0.
-Tokens are those of the document's corpus. (These are the rules of the Big Friendly Filter, whose default is n
-= 13.)
+So are the pieces of a broken document (`segments.base.Breaks`): its n-grams are those of all pieces. Tokens
+are those of the document's corpus. (These are the rules of the Big Friendly Filter, whose default is n = 13.)
 
 Tokens at the edges of short texts depend on what surrounds the text. If tokens spell their text, two rules
 compare it there (`ngramdb.conditions.edge_spellings`): an n-gram at the beginning or the end of a document of
@@ -34,6 +34,7 @@ from ngramdb.conditions.interruptible_sort import each_once
 from ngramdb.conditions.stored_text import longest_matches
 from ngramdb.registries import GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
+from ngramdb.segments.container.layout import piece_offsets
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
@@ -280,10 +281,12 @@ class Overlap:
         found, windows = np.zeros(len(docs), dtype=np.int64), np.zeros(len(docs), dtype=np.int64)
         base = 0
         for chunk, lengths in token_chunks(self._segment, docs):
-            marks, offsets = self._marks(chunk, lengths, docs)
+            marks, pieces = self._marks(chunk, lengths, docs)
+            offsets = _offsets_of(lengths)
             sums = np.concatenate([[0], np.cumsum(marks)])
             found[base : base + len(chunk)] = sums[offsets[1:]] - sums[offsets[:-1]]
-            windows[base : base + len(chunk)] = n_windows(lengths, self._n)
+            owners = np.searchsorted(offsets[1:], pieces[1:])
+            np.add.at(windows, base + owners, n_windows(np.diff(pieces), self._n))
             base += len(chunk)
         shares: Shares = np.divide(found, windows, out=np.zeros(len(docs)), where=windows > 0)
         return shares
@@ -293,9 +296,13 @@ class Overlap:
         for doc in docs.tolist():
             interrupts.check()
             lengths = np.array([self._segment.document_length(doc)], dtype=np.int64)
-            marks, _ = self._marks(np.array([doc], dtype=np.uint32), lengths, None)
+            marks, pieces = self._marks(np.array([doc], dtype=np.uint32), lengths, None)
             ids = self._translated(self._segment.document(doc).astype(np.int64))
-            yield spans_of(marks, ids, self._n, self._document_with)
+            yield [
+                Span(span.start + first, span.stop + first, span.other_doc_id)
+                for first, stop in pairwise(pieces.tolist())
+                for span in spans_of(marks[first:stop], ids[first:stop], self._n, self._document_with)
+            ]
 
     def shared(self, docs: Docs) -> Iterator[SharedNgrams]:
         """Yield the other corpus's n-grams that these documents have, in ids of its tokenizer.
@@ -303,10 +310,11 @@ class Overlap:
         Some come more than once. A document of the other corpus whose edge matches by text is given whole.
         """
         for chunk, lengths in token_chunks(self._segment, docs):
-            marks, offsets = self._marks(chunk, lengths, docs)
+            marks, pieces = self._marks(chunk, lengths, docs)
             flat = np.concatenate([self._segment.document(i).astype(np.int64) for i in chunk.tolist()])
-            yield from marked_ngrams(self._translated(flat), offsets, marks, self._n)
-            yield _joined(self._spelled(ids) for ids in self._documents(chunk[lengths < self._n]))
+            yield from marked_ngrams(self._translated(flat), pieces, marks, self._n)
+            short = [flat[start:stop] for start, stop in pairwise(pieces.tolist()) if stop - start < self._n]
+            yield _joined(map(self._spelled, short))
         index = self._segment.index
         yield _joined(
             item.ids
@@ -365,32 +373,32 @@ class Overlap:
         return ids if self._ids is None else self._ids[ids]
 
     def _marks(self, docs: Docs, lengths: NDArray[np.int64], every: Docs | None) -> tuple[Marks, Offsets]:
-        """For each token of the documents whether such an n-gram begins there, and where documents begin.
+        """For each token of the documents whether such an n-gram begins there, and where their pieces begin.
 
         `every` are all documents that will be queried, None if that is not worth a look.
         """
-        offsets = np.zeros(len(docs) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = _offsets_of(lengths)
+        pieces = piece_offsets(offsets, self._segment.breaks_of(docs).tokens)
         if self._starts is None and every is not None and self._inverting_is_cheaper(every):
             self._starts = self._find_starts()
         if self._starts is not None:
             marks = np.zeros(int(offsets[-1]), dtype=np.bool_)
             self._mark(self._starts, docs, offsets, marks)
         else:
-            marks = self._looked_up(docs, offsets)
+            marks = self._looked_up(docs, pieces)
         self._mark(self._edge_starts, docs, offsets, marks)
-        self._mark_short(docs, lengths, offsets, marks)
-        return marks, offsets
+        self._mark_short(docs, pieces, marks)
+        return marks, pieces
 
     def _inverting_is_cheaper(self, every: Docs) -> bool:
         share = len(every) / max(self._segment.n_documents, 1)
         n_other = sum(segment.n_tokens for segment in self._other.segments)
         return self._n <= LONGEST_INVERTED and INVERTED_COST * n_other < share * self._segment.n_tokens
 
-    def _looked_up(self, docs: Docs, offsets: Offsets) -> Marks:
+    def _looked_up(self, docs: Docs, pieces: Offsets) -> Marks:
         """By looking up the documents' n-grams in the other corpus."""
         flat = self._translated(np.concatenate([np.empty(0, dtype=np.int64), *self._documents(docs)]))
-        return marks_of_ngrams(flat, offsets, self._other, self._n)
+        return marks_of_ngrams(flat, pieces, self._other, self._n)
 
     def _mark(self, places: NDArray[np.uint32], docs: Docs, offsets: Offsets, marks: Marks) -> None:
         """Set `marks` for those of the segment's places (ascending) that are within the documents."""
@@ -398,7 +406,8 @@ class Overlap:
         lo = np.searchsorted(places, starts)
         hi = np.searchsorted(places, stops)
         for k in np.flatnonzero(hi > lo).tolist():
-            marks[places[lo[k] : hi[k]].astype(np.int64) - int(starts[k]) + offsets[k]] = True
+            _, before = self._segment.index.places_at(places[lo[k] : hi[k]])
+            marks[before + offsets[k]] = True
 
     def _find_starts(self) -> NDArray[np.uint32]:
         """Return the positions in the segment at which an n-gram of the other corpus begins, ascending."""
@@ -417,15 +426,16 @@ class Overlap:
             return np.empty(0, dtype=np.uint32)
         return np.unique(self._segment.index.places(*_packed(np.array(list(self.edges), dtype=np.int64))))
 
-    def _mark_short(self, docs: Docs, lengths: NDArray[np.int64], offsets: Offsets, marks: Marks) -> None:
-        """Documents of fewer than n tokens are one n-gram each."""
-        short = _short(lengths, self._n)
+    def _mark_short(self, docs: Docs, pieces: Offsets, marks: Marks) -> None:
+        """Pieces of documents of fewer than n tokens are one n-gram each."""
+        short = _short(np.diff(pieces), self._n)
         if len(short):
-            parts = list(self._documents(docs[short]))
+            every = [piece for i in docs.tolist() for piece in self._segment.pieces(i)]
+            parts = [every[k].astype(np.int64) for k in short.tolist()]
             counts = self._other.index.count_many(*_joined(map(self._translated, parts)))
-            marks[offsets[short]] = counts > 0
+            marks[pieces[short]] = counts > 0
             for k in np.flatnonzero(counts == 0).tolist():
-                marks[offsets[short[k]]] = len(self._spelled(parts[k])) > 0
+                marks[pieces[short[k]]] = len(self._spelled(parts[k])) > 0
 
     def _spelled(self, ids: Ids) -> Ids:
         """Return tokens of the other corpus that spell the same text, or an empty array."""
@@ -443,10 +453,13 @@ class Overlap:
 
 def token_chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int64]]]:
     """Yield the documents in pieces of about CHUNK_TOKENS, with their lengths."""
-    starts, stops = segment.index.document_bounds(docs)
-    lengths = stops.astype(np.int64) - starts.astype(np.int64)
+    lengths = segment.lengths(docs)
     for first, last in _pieces(lengths):
         yield docs[first:last], lengths[first:last]
+
+
+def _offsets_of(lengths: NDArray[np.int64]) -> Offsets:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _pieces(lengths: Ids) -> Iterator[tuple[int, int]]:

@@ -20,6 +20,7 @@ from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.patterns import Gram, StoredText, StoredWords, one_case
 from ngramdb.segments.base import Segment
+from ngramdb.segments.text import token_flags
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
@@ -207,16 +208,28 @@ def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> T
     Cost: a pass over the text, which is tokenized again but under `words`.
     """
     if tokenizer.has_places:
-        placed = tokenizer.places(text)
-        if placed is None or not np.array_equal(placed[0], segment.document(i)):
-            return None
-        return TokenPlaces(*placed[1:])
+        return _placed_again(segment, tokenizer, i, text)
     characters = np.flatnonzero(solid(text))
     lengths = token_lengths(segment, tokenizer, i)
     ends = np.cumsum(lengths)
     if len(ends) and ends[-1] != len(characters):
         return None
     return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)
+
+
+def _placed_again(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
+    """Return the same by tokenizing each piece of the text."""
+    ids, starts, stops = [], [], []
+    for content, n_characters, _ in segment.text_pieces(i, text.encode("utf-8", "surrogateescape")):
+        placed = tokenizer.places(content.decode("utf-8", "surrogateescape"))
+        if placed is None:
+            return None
+        ids.append(placed[0])
+        starts.append(placed[1] + n_characters)
+        stops.append(placed[2] + n_characters)
+    if not np.array_equal(np.concatenate(ids), segment.document(i)):
+        return None
+    return TokenPlaces(np.concatenate(starts), np.concatenate(stops))
 
 
 def word_places(content: bytes) -> TokenPlaces:
@@ -346,7 +359,8 @@ class TextMatches:
             if content is None:
                 continue
             if in_bytes is not None:
-                total += content.count(in_bytes)
+                pieces = self._segment.text_pieces(i, content)
+                total += sum(piece.content.count(in_bytes) for piece in pieces)
             else:
                 total += len(self._spans(sought, pattern, content, i)[0])
         return total
@@ -360,13 +374,22 @@ class TextMatches:
         self, sought: Sought | SoughtWords, pattern: StoredText | StoredWords, content: bytes, i: int
     ) -> Spans:
         """Return the starts and ends of matches in the text of document i."""
-        if isinstance(sought, Sought):
-            return sought.spans(content)
-        assert isinstance(pattern, StoredWords)
-        if not pattern.sentences:
-            return sought.spans(content)
+        found = []
+        for piece in self._segment.text_pieces(i, content):
+            if isinstance(sought, Sought):
+                spans = sought.spans(piece.content)
+            else:
+                assert isinstance(pattern, StoredWords)
+                begins = self._beginner(content, i, piece.n_characters) if pattern.sentences else None
+                spans = sought.spans(piece.content, begins)
+            found.append(tuple(places + piece.n_characters for places in spans))
+        starts, stops = (np.concatenate(places) for places in zip(*found, strict=True))
+        return starts, stops
+
+    def _beginner(self, content: bytes, i: int, n_characters: int) -> BeginsOf:
+        """Return the function that marks words that begin a sentence, of a piece after n characters."""
         text = content.decode("utf-8", "surrogateescape")
-        return sought.spans(content, lambda starts, stops: self._begins(text, i, starts, stops))
+        return lambda starts, stops: self._begins(text, i, starts + n_characters, stops + n_characters)
 
     def _begins(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
@@ -375,11 +398,7 @@ class TextMatches:
 
         A word belongs to the sentence of the token that it begins in.
         """
-        bits = self._segment.sentences
-        assert bits is not None, "plans must query corpora with known sentences"
-        (first,), (stop,) = self._segment.index.document_bounds(np.array([i], dtype=np.uint32))
-        lo, hi = int(first), int(stop)
-        flags = np.unpackbits(bits[lo // 8 : hi // 8 + 1], bitorder="little")[lo % 8 :][: hi - lo]
+        flags = token_flags(self._segment, np.array([i], dtype=np.uint32))
         begins = np.zeros(len(starts), dtype=np.bool_)
         if len(flags):
             tokens, _, _ = self._tokens(text, i, starts, stops)
@@ -403,8 +422,8 @@ class TextMatches:
             if len(begins):
                 text = content.decode("utf-8", "surrogateescape")
                 first, last, cut = self._tokens(text, i, begins, ends)
-                starts.append(first + int(bounds[0][n]))
-                stops.append(last + int(bounds[0][n]))
+                starts.append(self._position(i, first) + int(bounds[0][n]))
+                stops.append(self._position(i, last - 1) + 1 + int(bounds[0][n]))
                 cuts.append(cut)
         if not starts:
             none = np.empty(0, dtype=np.uint32)
@@ -419,6 +438,12 @@ class TextMatches:
             np.concatenate(stops).astype(np.uint32),
             np.where(np.array(around), -np.array(around), every) if any(around) else every,
         )
+
+    def _position(self, i: int, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many positions are before these tokens of document i: tokens and breaks."""
+        if not self._segment.n_breaks:
+            return tokens
+        return tokens + np.searchsorted(self._segment.breaks(i), tokens, side="right")
 
     def _tokens(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]

@@ -169,8 +169,7 @@ class Subcorpus:
 
 def length_in(corpus: Corpus, i: int, documents: Sequence[DocSet]) -> int:
     """Return the number of tokens in the documents in segment i."""
-    starts, stops = corpus.segments[i].index.document_bounds(documents[i].numbers())
-    return int((stops.astype(np.int64) - starts).sum())
+    return int(corpus.segments[i].lengths(documents[i].numbers()).sum())
 
 
 def token_counts_in(
@@ -227,8 +226,7 @@ def all_are_shorter(segments: Iterable[Segment], n: int) -> bool:
 
 
 def _has_document_with(segment: Segment, n: int) -> bool:
-    starts, stops = segment.index.document_bounds(np.arange(segment.n_documents, dtype=np.uint32))
-    return bool((stops - starts >= n).any())
+    return bool((segment.lengths(np.arange(segment.n_documents, dtype=np.uint32)) >= n).any())
 
 
 def require_table(n_tokens: IntArray) -> None:

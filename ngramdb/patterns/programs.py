@@ -66,9 +66,8 @@ def of_words(
             n_documents += segment.n_documents
             most += segment.index.n_tokens + segment.n_documents
         elif len(docs):
-            starts, stops = segment.index.document_bounds(docs)
             n_documents += len(docs)
-            most += int((stops.astype(np.int64) - starts).sum()) + len(docs)
+            most += int(segment.lengths(docs).sum()) + len(docs)
     note = f"looks for words in the texts of {n_documents:,} document{'' if n_documents == 1 else 's'}"
     return StoredWords(
         written,

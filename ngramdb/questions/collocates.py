@@ -335,7 +335,7 @@ def around_in(
     segment = corpus.segments[i]
     sentences = segment.sentences if in_sentence else None
     # A word without tokens is at the end of its document, with nothing after it.
-    _, ends = segment.index.document_bounds(segment.index.documents_at(found.starts))
+    _, ends = segment.index.piece_bounds(found.starts)
     stops = np.sort(np.minimum(found.stops, ends))
     counts.add(segment.index, found.starts, stops, left, right, sentences)
     return len(found), None if isinstance(docs, AllDocs) else chosen, counts.found()

@@ -259,8 +259,7 @@ class _Table:
     def _add_tokens(self, segment: Segment, docs: DocSet | None) -> None:
         """Add the tokens of documents by fields only: text beside occurrences has no tokens of its own."""
         every = np.arange(segment.n_documents, dtype=np.uint32) if docs is None else docs.numbers()
-        first, last = segment.index.document_bounds(every)
-        sizes: IntArray = last.astype(np.int64) - first
+        sizes: IntArray = segment.lengths(every)
         if not self._fields:
             self._tokens.setdefault((), [0])[-1] += int(sizes.sum())
         elif len(every):

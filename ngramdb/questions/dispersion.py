@@ -239,11 +239,11 @@ def spread_in(
     found = found if kept is None else found & kept
     starts, docs = evaluator.expressions.occurrences(what, found).starts, found.numbers()
     segment = corpus.segments[i]
-    first, last = segment.index.document_bounds(docs)
-    sizes = last.astype(np.int64) - first
-    numbers = np.searchsorted(docs, segment.index.documents_at(starts))
+    sizes = segment.lengths(docs)
+    documents, before = segment.index.places_at(starts)
+    numbers = np.searchsorted(docs, documents)
     counts = np.bincount(numbers, minlength=len(docs))
-    places = (np.cumsum(sizes) - sizes)[numbers] + starts.astype(np.int64) - first[numbers]
+    places = (np.cumsum(sizes) - sizes)[numbers] + before
     n_tokens = int(sizes.sum())
     if key is None:
         return SegmentSpread(n_tokens, places, sizes, counts)

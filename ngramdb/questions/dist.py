@@ -371,6 +371,5 @@ def _n_indexed(corpus: Corpus, found: Sequence[tuple[Segment, DocSet]]) -> int:
     """Return the number of tokens that an index of these documents, or of the others, would hold."""
     chosen = 0
     for segment, docs in found:
-        starts, stops = segment.index.document_bounds(docs.numbers())
-        chosen += int((stops.astype(np.int64) - starts).sum())
+        chosen += int(segment.lengths(docs.numbers()).sum())
     return min(chosen, corpus.n_tokens - chosen)

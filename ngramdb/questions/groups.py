@@ -113,9 +113,8 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
     """Return the text to the left or right of each occurrence, or its own."""
     if key.name == "form":
         return forms(corpus, segment, found)
-    # Documents are adjacent in the text.
-    bounds = segment.index.document_bounds(segment.index.documents_at(found.starts))
-    first, last = (one.astype(np.int64) for one in bounds)
+    # Documents, and their pieces, are adjacent in the text.
+    first, last = (one.astype(np.int64) for one in segment.index.piece_bounds(found.starts))
     if key.name == "left":
         stops = found.starts.astype(np.int64)
         return _texts(corpus, segment, np.maximum(stops - key.n_tokens, first), stops)
@@ -139,10 +138,8 @@ def forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
         return of_tokens
     numbers = {text: number for number, text in enumerate(of_tokens.values)}
     codes = of_tokens.codes.copy()
-    documents = segment.index.documents_at(found.starts)
-    first, _ = segment.index.document_bounds(documents)
-    starts = (found.starts.astype(np.int64) - first).tolist()
-    stops = (found.stops.astype(np.int64) - first).tolist()
+    documents, before = segment.index.places_at(found.starts)
+    starts, stops = before.tolist(), (before + (found.stops - found.starts)).tolist()
     order = unsure[np.argsort(documents[unsure], kind="stable")]
     bounds = np.flatnonzero(np.diff(documents[order])) + 1
     for some in np.split(order, bounds) if len(order) else []:

@@ -149,9 +149,8 @@ class SegmentLines:
     def places(self) -> tuple[NDArray[np.uint32], IntArray, IntArray]:
         """Return each line's document, its first token, and its number among those that start there."""
         found = self.occurrences
-        documents = self.segment.index.documents_at(found.starts)
-        first, _ = self.segment.index.document_bounds(documents)
-        return documents, found.starts.astype(np.int64) - first, _ordinals(found.starts)
+        documents, starts = self.segment.index.places_at(found.starts)
+        return documents, starts.astype(np.int64), _ordinals(found.starts)
 
     def rows(self, chosen: IntArray) -> Iterator[Row]:
         """Yield the lines with these numbers, in this order."""
@@ -176,10 +175,8 @@ class SegmentLines:
     def _lines(self, chosen: IntArray) -> tuple[Docs, list[Line]]:
         """Return the documents of these lines, and the lines."""
         part = self.occurrences[chosen]
-        documents = self.segment.index.documents_at(part.starts)
-        first, _ = self.segment.index.document_bounds(documents)
-        starts = part.starts.astype(np.int64) - first
-        stops = part.stops.astype(np.int64) - first
+        documents, starts = self.segment.index.places_at(part.starts)
+        stops = starts + (part.stops - part.starts)
         before, after = self.sides(chosen)
         columns = (documents, starts, stops, self._ordinals(chosen), before, after)
         places = zip(*(column.tolist() for column in columns), strict=True)
@@ -210,13 +207,20 @@ class SegmentLines:
         """Return the numbers of tokens shown before and after these lines."""
         if self._window is not None:
             same = np.full(len(chosen), self._window, dtype=np.int64)
-            return same, same
+            return (same, same) if not self.segment.n_breaks else self._within_pieces(chosen, same)
         bits, part = self.segment.sentences, self.occurrences[chosen]
         assert bits is not None, "binding requires a corpus with sentences"
         last = np.maximum(part.stops, part.starts + np.uint32(1)) - np.uint32(1)
         begins, ends = sentences_at(bits, part.starts)[0], sentences_at(bits, last)[1]
         before, after = part.starts.astype(np.int64) - begins, ends.astype(np.int64) - part.stops
         return before, np.maximum(after, 0)
+
+    def _within_pieces(self, chosen: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the numbers of tokens before and after these lines in their pieces, at most `most`."""
+        part = self.occurrences[chosen]
+        first, last = (bound.astype(np.int64) for bound in self.segment.index.piece_bounds(part.starts))
+        before, after = part.starts - first, last - part.stops
+        return np.minimum(before, most), np.clip(after, 0, most)
 
     def _ordinals(self, chosen: IntArray) -> IntArray:
         """Return the number of each of these lines among all that start in the same token."""

@@ -32,7 +32,8 @@ BEYOND_ASCII = b"\x80"
 class Line(NamedTuple):
     """The place of a match: tokens [start, stop) of a document; the `nth` match that begins at `start`.
 
-    `before` and `after` are the numbers of tokens shown on either side, fewer at the document's ends.
+    `before` and `after` are the numbers of tokens shown on either side, fewer at the document's ends. They
+    do not reach beyond a break.
 
     Matches that begin in the same token are numbered in the order of the text. If the pattern is of several
     strings, `cuts` are the lengths of the parts of the first and of the last token outside the match
@@ -308,7 +309,13 @@ class StoredContexts(Contexts):
         matches = np.empty(0, dtype=np.int64)
         first = np.empty(0, dtype=np.int64)
         if self._sought is not None:
-            matches = self._sought.starts(text)
+            pieces = self._segment.text_pieces(document, content)
+            matches = np.concatenate(
+                [
+                    self._sought.starts(piece.content.decode("utf-8", "surrogateescape")) + piece.n_characters
+                    for piece in pieces
+                ]
+            )
             first = np.minimum(np.searchsorted(stops, matches, side="right"), max(len(starts) - 1, 0))
         return Words(text, starts, stops, matches, first)
 

@@ -355,15 +355,14 @@ def first_places(
         return []
     expressions = evaluator_of(view, i, costs, None)[0].expressions
     index = view.segments[i].index
-    starts, _ = index.document_bounds(docs)
     among = DocSet(docs, view.segments[i].n_documents)
     found = []
     for _, what in patterns:
         positions = expressions.occurrences(what, among).starts
-        owners, first = np.unique(index.documents_at(positions), return_index=True)
+        documents, before = index.places_at(positions)
+        owners, first = np.unique(documents, return_index=True)
         at = np.full(len(docs), -1, dtype=np.int64)
-        places = np.searchsorted(docs, owners)
-        at[places] = positions[first].astype(np.int64) - starts[places]
+        at[np.searchsorted(docs, owners)] = before[first]
         found.append(at)
     return found
 

@@ -452,11 +452,10 @@ def _starts(
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Return the beginnings of n-grams with the part, ascending, in documents of a bitmap or in all."""
     places = index.places(part.flat, part.offsets)
-    docs = index.documents_at(places)
     if documents is not None:
-        chosen = (documents[docs >> 3] >> (docs & 7).astype(np.uint8)) & 1 == 1
-        places, docs = places[chosen], docs[chosen]
-    lo, hi = index.document_bounds(docs)
+        docs = index.documents_at(places)
+        places = places[(documents[docs >> 3] >> (docs & 7).astype(np.uint8)) & 1 == 1]
+    lo, hi = index.piece_bounds(places)
     begun, left = (places - lo).astype(np.int64), (hi - places).astype(np.int64)
     fits = ((begun >= before) & (left >= n - before) for before in part.before)
     starts = [places[fit] - places.dtype.type(k) for fit, k in zip(fits, part.before, strict=True)]

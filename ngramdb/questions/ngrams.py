@@ -337,10 +337,10 @@ def _in_blocks(plan: NgramList, blocks: NgramBlocks) -> Answer:
 
 
 def _few_tokens(found: Sequence[tuple[Segment, DocSet]], most: int) -> tuple[Ids, IntArray] | None:
-    """Return the documents' tokens, joined, and their offsets; None for more than `most` tokens."""
+    """Return the tokens of documents' pieces, joined, and their offsets; None for more than `most` tokens."""
     if sum(len(docs) for _, docs in found) > most:
         return None
-    documents: list[Ids] = []
+    pieces: list[Ids] = []
     n_tokens = 0
     for segment, docs in found:
         for i in docs.numbers().tolist():
@@ -348,10 +348,10 @@ def _few_tokens(found: Sequence[tuple[Segment, DocSet]], most: int) -> tuple[Ids
             n_tokens += segment.document_length(i)
             if n_tokens > most:
                 return None
-            documents.append(segment.document(i))
-    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
-    np.cumsum([len(document) for document in documents], out=offsets[1:])
-    return np.concatenate(documents), offsets
+            pieces += segment.pieces(i)
+    offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
+    np.cumsum(list(map(len, pieces)), out=offsets[1:])
+    return np.concatenate(pieces), offsets
 
 
 def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:

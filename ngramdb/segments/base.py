@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -58,6 +59,14 @@ class Breaks(NamedTuple):
 NONE_BROKEN = Breaks(NO_BREAKS, NO_BREAKS)
 
 
+class TextPiece(NamedTuple):
+    """The text of a piece of a document, and how many of the document's characters and tokens precede it."""
+
+    content: bytes
+    n_characters: int
+    n_tokens: int
+
+
 class Decoder(Protocol):
     """The part of a tokenizer that segments use: the text of token ids."""
 
@@ -76,6 +85,9 @@ class Segment(ABC):
     n_tokens, n_documents : its size
     first_doc_id : the id of document 0, if ids have no gaps
     """
+
+    #: The number of breaks in its documents.
+    n_breaks = 0
 
     def __init__(self, path: str, n_tokens: int, n_documents: int, first_doc_id: int) -> None:
         self.path = path
@@ -161,6 +173,21 @@ class Segment(ABC):
         stored = self.stored_text(i)
         return stored if stored is not None else tokenizer.decode_exact(self.document(i))
 
+    def text_pieces(self, i: int, content: bytes) -> list[TextPiece]:
+        """Return the pieces of the text of document i, `content`: one, or one more than it has breaks.
+
+        Nothing that is looked for in texts crosses a break. Cost of a broken document: a pass over its text.
+        """
+        if not self.n_breaks:
+            return [TextPiece(content, 0, 0)]
+        tokens, places = self.breaks_of(np.array([i], dtype=np.uint32))
+        pieces, n_characters = [], 0
+        bounds = pairwise([0, *places.tolist(), len(content)])
+        for (start, stop), n_tokens in zip(bounds, [0, *tokens.tolist()], strict=True):
+            pieces.append(TextPiece(content[start:stop], n_characters, n_tokens))
+            n_characters += len(content[start:stop].decode("utf-8", "surrogateescape"))
+        return pieces
+
     # ---- tokens
 
     def document(self, i: int) -> NDArray[np.uint32]:
@@ -202,6 +229,11 @@ class Segment(ABC):
     def breaks(self, i: int) -> NDArray[np.int64]:
         """Return the tokens of document i before which it is broken: (k,) int64, ascending."""
         return self.breaks_of(np.array([i], dtype=np.uint32)).tokens
+
+    def pieces(self, i: int) -> list[NDArray[np.uint32]]:
+        """Return the token ids of the pieces of document i: one array, or one more than it has breaks."""
+        ids = self.document(i)
+        return np.split(ids, self.breaks(i)) if self.n_breaks else [ids]
 
     def breaks_of(self, numbers: Numbers) -> Breaks:
         """Return where documents (ascending) are broken, as places in their concatenated tokens.

@@ -194,8 +194,8 @@ class EvaluationSet:
         """Count the items with fewer than n tokens, alone or as a document of the corpus contains them."""
         short: set[int] = set()
         for one in self.items.segments:
-            starts, stops = one.index.document_bounds(np.arange(one.n_documents, dtype=np.uint32))
-            short.update(one.doc_ids(np.flatnonzero(stops - starts < self.by.n)).tolist())
+            lengths = one.lengths(np.arange(one.n_documents, dtype=np.uint32))
+            short.update(one.doc_ids(np.flatnonzero(lengths < self.by.n)).tolist())
         if self._fold is None:
             short.update(*(self._overlap(corpus, segment).shortened for segment in corpus.segments))
         return len(short)

@@ -55,11 +55,10 @@ class Documents:
         # In the peer's files the first document's separator comes before all tokens.
         first = index.document_bounds(np.zeros(1, dtype=np.uint32))[0]
         places = np.maximum(np.array(positions, dtype=index.position_type), first.astype(index.position_type))
-        documents = index.documents_at(places)
-        offsets = (places - index.document_bounds(documents)[0]).tolist()
+        documents, offsets = index.places_at(places)
         return [
             self._excerpt(s, i, max(0, offset - before), offset + n_after, offset)
-            for i, offset, n_after in zip(documents.tolist(), offsets, after, strict=True)
+            for i, offset, n_after in zip(documents.tolist(), offsets.tolist(), after, strict=True)
         ]
 
     def at_rank(self, s: int, rank: int, before: int, after: int) -> DocAnswer:
@@ -136,7 +135,7 @@ def occurrences(view: Any, s: int, clause: Clause) -> Positions:
 def matches(view: Any, cnf: list[Clause], distance: int) -> list[Positions]:
     """Return, per segment, the occurrences of the rarest clause that are near one of every other clause.
 
-    Near means at most `distance` tokens from start to start, in the same document.
+    Near means at most `distance` tokens from start to start, in the same document without a break between.
     """
     counts = [sum(view.index.count(ids) for ids in clause) for clause in cnf]
     rarest = int(np.argmin(counts))
@@ -154,7 +153,7 @@ def _near(index: Any, places: Positions, clause: Clause, distance: int) -> Posit
     """Return the places near an occurrence of the clause."""
     if not len(places):
         return places
-    starts, stops = index.document_bounds(index.documents_at(places.astype(index.position_type)))
+    starts, stops = index.piece_bounds(places.astype(index.position_type))
     first = np.maximum(places - distance, starts.astype(np.int64))
     last = np.minimum(places + distance + 1, stops.astype(np.int64))
     windows = first.astype(index.position_type), last.astype(index.position_type)

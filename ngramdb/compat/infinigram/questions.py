@@ -36,10 +36,17 @@ class Questions:
         self._separator = separator
         self._eos = eos
 
+    @cached_property
+    def n_separators(self) -> int:
+        """The number of documents; broken ones count once per piece."""
+        broken = [(s, segment) for s, segment in enumerate(self._view.segments) if segment.n_breaks]
+        n_breaks = sum(len(segment.breaks_of(self._view.kept(s)).tokens) for s, segment in broken)
+        return int(self._view.n_documents + n_breaks)
+
     @property
     def n_stream(self) -> int:
         """Tokens, and a separator for each document."""
-        return int(self._view.n_tokens + self._view.n_documents)
+        return int(self._view.n_tokens + self.n_separators)
 
     def count(self, ids: list[int]) -> int:
         """Return the number of the n-gram's occurrences."""
@@ -48,7 +55,7 @@ class Questions:
         if self._separator not in ids:
             return int(self._index.count(ids))
         if ids == [self._separator]:
-            return int(self._view.n_documents)
+            return self.n_separators
         tokens = self._between(ids)
         return self._ngram.prob(tokens[:-1], tokens[-1]).cont_count
 
@@ -72,7 +79,7 @@ class Questions:
         return n_context, n_after, len(prompt) if not infgram else used
 
     def _alone(self, token: int) -> int:
-        ends = self._view.n_documents if token in (self._separator, self._eos) else 0
+        ends = self.n_separators if token in (self._separator, self._eos) else 0
         return int(ends + (0 if token == self._separator else self._index.count([token])))
 
     def next_tokens(self, prompt: list[int], *, infgram: bool) -> tuple[int, dict[int, int], int]:
@@ -90,7 +97,7 @@ class Questions:
             return n_context, dict(sorted(by_token.items())), used
         ids, numbers, n_end, n_context, used = self._index.dist(prompt, infgram, 0)
         if used == 0 and (infgram or not prompt):
-            n_context, n_end = self.n_stream, self._view.n_documents
+            n_context, n_end = self.n_stream, self.n_separators
         if not infgram and used < len(prompt):
             return 0, {}, len(prompt)
         by_token = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
@@ -319,6 +326,7 @@ class Retrieval:
         """Count each token id in the documents of a shard, including the separator."""
         index, kept = self._check_shard(s), self._view.kept(s)
         documents = [index.document(i) for i in kept.tolist()]
+        n_separators = len(kept) + len(self._view.segments[s].breaks_of(kept).tokens)
         tokens, counts = np.unique(np.concatenate([np.empty(0, np.uint32), *documents]), return_counts=True)
         n_listed = self._view.tokenizer.n_vocabulary
         if (
@@ -327,7 +335,7 @@ class Retrieval:
             n_listed = int(tokens.max()) + 1 if len(tokens) else 0
         found = dict.fromkeys(range(n_listed), 0)
         found |= dict(zip(tokens.tolist(), counts.tolist(), strict=True))
-        return {**found, self.token_id_max: len(kept)}
+        return {**found, self.token_id_max: n_separators}
 
     def _check_shard(self, s: int) -> Any:
         opening.check_below("s", s, len(self._view.segments))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ from ngramdb.engine.storage.transaction import Transaction, segment_entry, write
 from ngramdb.segments.base import Numbers, Part
 from ngramdb.segments.far_index import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed
-from ngramdb.segments.text import Flags, Marker
+from ngramdb.segments.text import Flags, Marker, pieces_of
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.sentences import sentence_starts
 
 
@@ -321,10 +323,18 @@ def marker_of(store: Store, entry: CorpusEntry) -> Marker | None:
 
     def starts(segment: Segment, numbers: Numbers) -> Flags | None:
         tokenizer = tokenizer_of(store, entry.tokenizer)
-        texts = [segment.text(i, tokenizer) for i in numbers.tolist()]
-        return sentence_starts(tokenizer, texts, *segment.token_ids(numbers))
+        texts = list(chain.from_iterable(_piece_texts(segment, i, tokenizer) for i in numbers.tolist()))
+        return sentence_starts(tokenizer, texts, segment.token_ids(numbers)[0], pieces_of(segment, numbers))
 
     return starts
+
+
+def _piece_texts(segment: Segment, i: int, tokenizer: Tokenizer) -> list[bytes | None]:
+    """Return the text of each piece of document i, None if it has no text."""
+    content = segment.text(i, tokenizer)
+    if content is None:
+        return [None] * (1 + len(segment.breaks(i)))
+    return [piece.content for piece in segment.text_pieces(i, content)]
 
 
 def _lacks_sentences(segment: Segment) -> bool:

@@ -26,6 +26,7 @@ from ngramdb.errors import BindError, ResourceError
 from ngramdb.registries import FILE_TOKENIZERS, GROWING_TOKENIZERS
 from ngramdb.segments.base import Part, Segment
 from ngramdb.segments.container import Container
+from ngramdb.segments.container.layout import NO_BREAKS
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merging import write_merged
 from ngramdb.segments.segment import NativeSegment
@@ -145,9 +146,9 @@ def _is_beginning(entry: TokenizerEntry, widest: TokenizerEntry) -> bool:
     return entry.vocabulary == widest.vocabulary[: len(entry.vocabulary)]
 
 
-# ---- Finding documents by their content. Two documents are equal if they have the same tokens, because
-# tokens are counted. Among several equal ones, one with the same text and metadata is preferred, then one
-# with the same text.
+# ---- Finding documents by their content. Two documents are equal if they have the same tokens and breaks,
+# because n-grams are counted. Among several equal ones, one with the same text and metadata is preferred,
+# then one with the same text.
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Matches:
 
 
 def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches:
-    """Match each wanted document with one of the rest that has the same tokens, no document twice.
+    """Match each wanted document with one of the rest that has the same tokens and breaks, no document twice.
 
     If both have the very same document (same id, in two versions of a corpus), it is that one; else one with
     the same text and metadata, else one with the same text, else any: always the first in order that is not
@@ -191,16 +192,28 @@ def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches
     return Matches(found, [one for one in missing if len(one.numbers)])
 
 
-def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
-    """Return the documents of a segment with exactly these tokens: (k,) uint32, ascending."""
+def equal_documents(segment: Segment, ids: NDArray[np.uint32], breaks: NDArray[np.int64] = NO_BREAKS) -> Docs:
+    """Return the documents of a segment with exactly these tokens and breaks: (k,) uint32, ascending."""
     if not len(ids):
         every = np.arange(segment.n_documents, dtype=np.uint32)
         return np.flatnonzero(segment.lengths(every) == 0).astype(np.uint32)
-    positions = np.sort(segment.index.positions(*segment.index.find_ends(ids)))
+    piece = ids[: breaks[0]] if len(breaks) else ids
+    positions = np.sort(segment.index.positions(*segment.index.find_ends(piece)))
     documents = segment.index.documents_at(positions)
     starts, _ = segment.index.document_bounds(documents)
     equal: Docs = documents[starts == positions]
-    return equal
+    if not len(breaks) and not segment.n_breaks:
+        return equal
+    return equal[[_content_of(segment, i) == _content(ids, breaks) for i in equal.tolist()]]
+
+
+def _content_of(segment: Segment, i: int) -> bytes:
+    """Return the tokens and breaks of a document as bytes."""
+    return _content(segment.document(i), segment.breaks(i))
+
+
+def _content(ids: NDArray[np.uint32], breaks: NDArray[np.int64]) -> bytes:
+    return b"%d:" % len(ids) + ids.tobytes() + breaks.tobytes()
 
 
 def _same_ids(
@@ -226,7 +239,7 @@ def _have_same_tokens(a: Segment, in_a: Docs, b: Segment, in_b: Docs) -> list[bo
     found = []
     for i, j in zip(in_a.tolist(), in_b.tolist(), strict=True):
         interrupts.check()
-        found.append(np.array_equal(a.document(i), b.document(j)))
+        found.append(_content_of(a, i) == _content_of(b, j))
     return found
 
 
@@ -246,14 +259,15 @@ def _same_content(
     copies: defaultdict[bytes, list[_Place]] = defaultdict(list)
     for k, one in enumerate(wanted):
         for number in one.numbers.tolist():
-            copies[_digest(one.segment.document(number).tobytes())].append((k, number))
+            copies[_digest(_content_of(one.segment, number))].append((k, number))
     missing: list[list[int]] = [[] for _ in wanted]
     for places in copies.values():
         interrupts.check()
-        ids = wanted[places[0][0]].segment.document(places[0][1])
+        first, number = wanted[places[0][0]].segment, places[0][1]
+        ids, breaks = first.document(number), first.breaks(number)
         free: list[_Place] = []
         for k, listed in enumerate(rest):
-            equal = equal_documents(listed.segment, ids)
+            equal = equal_documents(listed.segment, ids, breaks)
             free.extend((k, number) for number in equal[kept[k][equal] & ~taken[k][equal]].tolist())
         if len(free) > len(places):
             free = list(_best(free, rest, places, wanted))

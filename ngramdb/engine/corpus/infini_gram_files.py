@@ -91,6 +91,8 @@ def metadata_records(view: Corpus, s: int, numbers: list[int]) -> Iterator[Any]:
 def write_index(view: Corpus, folder: str | os.PathLike[str], layout: Layout) -> int:
     """Write a corpus's documents as an index, without removed ones; return their number.
 
+    Each piece of a broken document becomes a document, with the same metadata: no n-gram crosses a break.
+
     Parameters
     ----------
     folder : is created, with everything in it or not at all
@@ -158,18 +160,18 @@ def _write_shard(view: Corpus, folder: Path, shard: int, layout: Layout, dtype: 
         interrupts.check()
         if number % layout.shards != shard:
             continue
-        tokens = view.segments[s].document(i)
-        parts += [separator, (tokens[::-1] if VERSIONS[layout.version] else tokens).astype(dtype)]
-        starts.append(n_tokens * dtype.itemsize)
-        n_tokens += 1 + len(tokens)
+        line = metadata_line(view, s, i).encode()
+        for tokens in view.segments[s].pieces(i):
+            parts += [separator, (tokens[::-1] if VERSIONS[layout.version] else tokens).astype(dtype)]
+            starts.append(n_tokens * dtype.itemsize)
+            n_tokens += 1 + len(tokens)
+            lines.append(line)
+            line_starts.append(n_bytes)
+            n_bytes += len(line)
         if n_tokens > MAX_STREAM:
             raise InvalidArgument(
                 f"a shard has at most {MAX_STREAM:,} tokens; write more shards than {layout.shards}"
             )
-        line = metadata_line(view, s, i).encode()
-        lines.append(line)
-        line_starts.append(n_bytes)
-        n_bytes += len(line)
     stream = np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
     stream.tofile(folder / f"tokenized.{shard}")
     np.array(starts, dtype="<u8").tofile(folder / f"offset.{shard}")
