@@ -181,6 +181,11 @@ class BoundCorpus:
         """Return the database at its newest version, for planner and executor."""
         return DatabaseSession(self.database, self.database.snapshot)
 
+    def scope(self) -> Binder:
+        """Return a binder of names that are not part of a statement's text."""
+        self.current()
+        return binders.Binder(self.session())
+
     def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
         """Return the plan for the tree of a statement about this corpus; its condition is text."""
         self.current()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.compaction import CompactionOutcome
+    from ngramdb.engine.changes.fields import AddedFields
     from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
     from ngramdb.engine.corpus.grouped import WarmedIndex
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ngramdb.questions import binder, maintenance, parsing, to_ast
     from ngramdb.questions import corpora as copying
     from ngramdb.questions import docs as document_queries
+    from ngramdb.questions import fields as field_statements
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.signatures import Documents, LoadOptions, Table, Unpack
     from ngramdb.source import Catalog
@@ -48,6 +50,7 @@ else:
     copying = lazy_module("ngramdb.questions.corpora")
     maintenance = lazy_module("ngramdb.questions.maintenance")
     document_queries = lazy_module("ngramdb.questions.docs")
+    field_statements = lazy_module("ngramdb.questions.fields")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
@@ -171,6 +174,92 @@ class DataVerbs:
         request = loading.LoadRequest(tuple(names), skip, **checked)
         with self._bound.work():
             return corpora.load_files(database, self.name, request, progress)
+
+    # ---- fields
+
+    @commits
+    @checked_flags
+    def add_fields(
+        self,
+        table: Paths | Table,
+        on: str = "id",
+        fields: str | Sequence[str] | None = None,
+        *,
+        replace: bool = False,
+    ) -> AddedFields:
+        """Add the columns of a table as metadata fields of existing documents: ALTER CORPUS … ADD FIELDS.
+
+        A document gets the values of the row with its key; no text is loaded again. One commit.
+
+        Parameters
+        ----------
+        table : files, globs or folders of Parquet, Arrow, CSV, TSV or JSON lines; or a table: a frame of
+            pandas or polars, or any object with `__arrow_c_stream__`
+        on : path of the key, a string or an integer, in the documents and in the table; `doc_id` for the
+            corpus's own ids
+        fields : columns to add; all but the key if not given
+        replace : replace the values of fields that exist already; documents without a row keep theirs
+
+        Returns
+        -------
+        The numbers of rows and documents that were matched and not matched, with the first few, and the new
+        version.
+
+        Raises
+        ------
+        InvalidArgument
+            A field exists already, or two rows of a document differ.
+        BindError
+            No document has the key.
+        LoadError
+            The table cannot be read; nothing has changed.
+
+        Notes
+        -----
+        Cost: about 0.5 µs per row of a table or Parquet file, 3 µs per line of JSON.
+        """
+        self._bound.check_whole("add_fields")
+        names = None if fields is None else tuple(to_ast.names("fields", fields))
+        node = to_ast.key(on)
+        source = (
+            table
+            if arrow_data.is_table(table)
+            else tuple(conversion.as_paths(table, "add_fields takes a path, a list of paths or a table"))
+        )
+        with self._bound.work():
+            scope = self._bound.scope()
+            return corpora.add_fields(
+                self._bound.database,
+                self.name,
+                source,
+                lambda view: field_statements.key_of(scope, node, view),
+                on,
+                names,
+                replace,
+            )
+
+    @commits
+    def drop_fields(self, *fields: str) -> int:
+        """Drop metadata fields, with all fields inside them: ALTER CORPUS … DROP FIELD. One commit.
+
+        Parameters
+        ----------
+        fields : paths as DESCRIBE shows them, or of objects
+
+        Returns
+        -------
+        The number of the new version.
+
+        Raises
+        ------
+        BindError
+            No document has such a field.
+        """
+        self._bound.check_whole("drop_fields")
+        nodes = to_ast.fields("fields", fields)
+        with self._bound.work():
+            plan = field_statements.dropped(self._bound.scope(), self.name, nodes)
+            return int(plan.act(self._bound.session()).summary["version"])
 
     # ---- removing documents
 

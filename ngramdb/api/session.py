@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changes
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
+    from ngramdb.engine.changes.fields import AddedFields
     from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ngramdb.executor.result import Result
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
+    from ngramdb.planner.plan import FieldKey
     from ngramdb.questions import docs
     from ngramdb.questions.plans import BindCondition, Written
     from ngramdb.source import Corpus
@@ -199,6 +201,18 @@ class DatabaseSession:
                 return changes.add_corpus(change, other, version)
         with self.change(name, f"subtract {other} from {name}") as change:
             return changes.subtract_corpus(change, other, version, statement)
+
+    def run_add_fields(
+        self,
+        name: str,
+        table: Any,
+        key: Callable[[Corpus], FieldKey],
+        column: str,
+        names: Sequence[str] | None,
+        replaces: bool,
+        /,
+    ) -> AddedFields:
+        return corpora.add_fields(self._database, name, table, key, column, names, replaces)
 
     def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written:
         return exporting.export_rows(rows, path, format)

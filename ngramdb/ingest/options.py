@@ -19,7 +19,8 @@ ON_ERROR = ("fail", "skip")
 class ReadOptions:
     """The options of reading documents.
 
-    text_field : str - path of the field (or column) with the text: "text", "article.body".
+    text_field : str | None - path of the field (or column) with the text: "text", "article.body"; None reads
+    rows of labels, all of whose fields are metadata (`ngramdb.ingest.labels`).
     ids_field : str | None - path of a field with token ids, which is then read instead of the text.
     ids_instead : str | None - path of the field with token ids if a line has no `ids_field`.
     n_ids : int - token ids are below this number: the size of the vocabulary that they come from.
@@ -33,7 +34,7 @@ class ReadOptions:
     of_many : bool - the files are some of more, so that with "skip" none of them is the only one.
     """
 
-    text_field: str = "text"
+    text_field: str | None = "text"
     ids_field: str | None = None
     ids_instead: str | None = None
     n_ids: int = MAX_TOKEN_ID + 1

@@ -38,7 +38,8 @@ class Position:
     line: bytes | None = None
 
 
-_READERS = {
+#: The reader of each format.
+READERS = {
     "jsonl": read_jsonl,
     "text": read_text,
     "lines": read_lines,
@@ -101,7 +102,7 @@ def _chained(
         n_files = position.n_files + 1
         meter.line = None
         try:
-            for document in _READERS[source.format](source, options, errors, meter):
+            for document in READERS[source.format](source, options, errors, meter):
                 if document.line is None:  # a file that is one document
                     position.n_files = n_files
                 else:

@@ -15,7 +15,15 @@ from ngramdb.executor.result import Result
 from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.lm.spec import is_cut, separator_of
 from ngramdb.planner import plan as plans
-from ngramdb.planner.plan import COUNT_COLUMNS, Constant, DocExpr, Plan, Question, changed
+from ngramdb.planner.plan import (
+    COUNT_COLUMNS,
+    Constant,
+    DocExpr,
+    FieldKey,
+    Plan,
+    Question,
+    changed,
+)
 from ngramdb.source import Catalog, Corpus
 
 if TYPE_CHECKING:
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     from ngramdb.patterns import Gram
     from ngramdb.planner.plan import Costs, PlanMeter
     from ngramdb.segments.base import Segment
+    from ngramdb.segments.metadata import MetadataReader
     from ngramdb.types import Docs
 else:
     per_segment = lazy_module("ngramdb.executor.per_segment")
@@ -227,6 +236,33 @@ class Compaction(Protocol):
     def version(self) -> int: ...
 
 
+class FieldsReport(Protocol):
+    """The outcome of ALTER CORPUS … ADD FIELDS (`AddedFields` in `ngramdb.engine.changes.fields`)."""
+
+    @property
+    def documents(self) -> int: ...
+    @property
+    def without_row(self) -> int: ...
+    @property
+    def first_without_row(self) -> tuple[int, ...]: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def unmatched(self) -> int: ...
+    @property
+    def first_unmatched(self) -> tuple[str | int, ...]: ...
+    @property
+    def without_key(self) -> int: ...
+    @property
+    def repeated(self) -> int: ...
+    @property
+    def shared(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
 class Change(Protocol):
     """A change to a corpus, with the writer's lock held; `view` is the version before it."""
 
@@ -240,6 +276,10 @@ class Change(Protocol):
         statement: str = "",
         reason: str = "",
     ) -> None: ...
+    def set_fields(
+        self, chosen: Sequence[Docs], values: Sequence[MetadataReader], paths: Sequence[str]
+    ) -> None: ...
+    def drop_fields(self, paths: Sequence[str]) -> None: ...
     def compact(self) -> Compaction: ...
     def commit(self) -> Outcome: ...
 
@@ -286,6 +326,16 @@ class Session(Protocol):
     def run_alter(
         self, name: str, other: str, sign: int, version: int | None, statement: str, /
     ) -> Outcome: ...
+    def run_add_fields(
+        self,
+        name: str,
+        table: Any,
+        key: Callable[[Corpus], FieldKey],
+        column: str,
+        names: Sequence[str] | None,
+        replaces: bool,
+        /,
+    ) -> FieldsReport: ...
     def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written: ...
     def run_export(self, documents: Plan, path: str, format: str | None, /) -> Written: ...
     def run_analyze(self, name: str, order: int | None, /) -> Analysis: ...

@@ -103,7 +103,7 @@ def _segments(session: Session, only: str | None) -> Iterator[Row]:
                 segment.n_documents,
                 segment.n_tokens,
                 segment.first_doc_id,
-                segment.file.size,
+                sum(file.size for file in segment.files()),
                 segment.created_version,
                 session.resident_bytes(segment),
             )
@@ -241,7 +241,7 @@ def _statistics(view: Corpus) -> Iterator[Row]:
 
 def _bytes(entry: Any) -> int:
     """Return the corpus's files on disk, segments and tokenizer together."""
-    files = [segment.file for segment in entry.segments]
+    files = [file for segment in entry.segments for file in segment.files()]
     files.extend(entry.tokenizer.vocabulary)
     if entry.tokenizer.file is not None:
         files.append(entry.tokenizer.file)

@@ -113,6 +113,13 @@ def version_name(value: Any) -> str:
     return value
 
 
+def key(given: Any) -> ast.Field:
+    """Return the field that identifies documents. Raises InvalidArgument."""
+    if not isinstance(given, str) or not given:
+        raise InvalidArgument(f"on must be the path of a field, not {given!r}")
+    return field(given)
+
+
 def field(path: str) -> ast.Field:
     r"""Return a field for its path as in DESCRIBE: `meta.year`; a dot within a key is written `\.`."""
     keys = _DOT.sub(lambda match: match[1] or "\0", path)

@@ -9,7 +9,7 @@ is faster.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments.container.layout import NO_BREAKS
-from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.metadata import MetadataReader, Overlay
 
 if TYPE_CHECKING:
     from ngramdb._cext.segment.segment_index import TokenIds
@@ -135,10 +135,27 @@ class Segment(ABC):
 
     # ---- texts and metadata
 
+    #: Opens the file of fields that changed after loading, or None.
+    overlay: Callable[[], Overlay] | None = None
+
+    @property
+    def own_metadata(self) -> memoryview | bytes:
+        """The metadata in the segment's own file, as of `MetadataBuilder.finish`; none by default."""
+        return b""
+
     @cached_property
     def metadata(self) -> MetadataReader:
-        """The documents' metadata; none by default."""
-        return MetadataReader(b"", self.n_documents, self.path)
+        """The documents' metadata, with all later changes."""
+        overlay = None if self.overlay is None else self._opened_overlay
+        return MetadataReader(self.own_metadata, self.n_documents, self.path, overlay)
+
+    @cached_property
+    def changes(self) -> Overlay | None:
+        """The opened file of changed fields, or None."""
+        return None if self.overlay is None else self.overlay()
+
+    def _opened_overlay(self) -> Overlay | None:
+        return self.changes
 
     @property
     def has_texts(self) -> bool:
@@ -156,6 +173,11 @@ class Segment(ABC):
 
     def form(self, i: int) -> bytes | None:
         """Return the form of document i's JSON line (`ngramdb.ingest.readers.lines`), or None if unknown."""
+        changes = self.changes
+        return None if changes is not None and changes.formless[i] else self.own_form(i)
+
+    def own_form(self, i: int) -> bytes | None:
+        """Return the form in which document i was loaded; none by default."""
         return None
 
     def verify_metadata(self) -> None:

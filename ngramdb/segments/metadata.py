@@ -18,17 +18,23 @@ are dictionary-encoded. What a typed column cannot express is in hidden ones wit
 
 Invariant: `row(i)` equals what was given to `add`, except that a null in an object counts as no field at all
 (`{"a": null}` comes back as `{}`, `{"a": {"b": null}}` as `{"a": {}}`). Null inside arrays is kept.
+
+Fields that were added, changed or dropped after loading are in a second file of the same form, an `Overlay`
+(`ngramdb.segments.fields_file`).
 """
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from ngramdb.errors import CorruptionError, QueryCancelled
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.errors import CorruptionError, QueryCancelled, StorageError
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import dataclass
 from ngramdb.segments.metadata_columns import (
@@ -44,6 +50,29 @@ from ngramdb.segments.metadata_columns import (
     types_of,
 )
 
+# Documents whose values are converted at a time.
+ROWS_AT_ONCE = 8192
+
+
+class Overlay(NamedTuple):
+    """Columns that replace some of a segment's own metadata.
+
+    buffer : what `MetadataBuilder.finish` returned
+    hidden : paths of the replaced fields, with all fields below them; None if all metadata are replaced
+    formless : a bit per document, True if its fields changed, so that its line has another form; (n,) bool
+    verify : verifies the checksums of the file. Raises CorruptionError
+    """
+
+    buffer: memoryview | bytes
+    hidden: tuple[str, ...] | None
+    formless: NDArray[np.bool_]
+    verify: Callable[[], None]
+
+
+def is_within(path: str, roots: Iterable[str]) -> bool:
+    """Return True if a path is one of the roots, or the path of a field inside the object at one."""
+    return any(path == root or path.startswith(root + ".") for root in roots)
+
 
 class MetadataReader:
     """Reads a segment's metadata in place. Opening costs nothing; Arrow is loaded at the first question.
@@ -52,11 +81,21 @@ class MetadataReader:
     Threads may share a reader.
     """
 
-    def __init__(self, buffer: memoryview | bytes, n_documents: int, path: str = "") -> None:
-        """`n_documents` is the segment's, which the file must agree with; `path` names the file in errors."""
+    def __init__(
+        self,
+        buffer: memoryview | bytes,
+        n_documents: int,
+        path: str = "",
+        overlay: Callable[[], Overlay | None] | None = None,
+    ) -> None:
+        """`n_documents` is the segment's, which the file must agree with; `path` names the file in errors.
+
+        `overlay` opens the columns that replace some of the buffer's, when they are first needed.
+        """
         self._buffer = buffer
         self._n_documents = n_documents
         self._path = path
+        self._overlay = overlay
         self._parsed_types: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def fields(self) -> dict[str, str]:
@@ -76,9 +115,16 @@ class MetadataReader:
         with self._guarded():
             return {path: read_type(tag) for path, tag in self.arrow_tags().items()}
 
-    def is_plain(self) -> bool:
-        """Return True if every value is in the column of its path, as itself: no marks, no JSON text."""
-        return all(field.mark is None and field.type_name != JSON for field in self._table.fields)
+    def is_plain(self, roots: Collection[str] | None = None) -> bool:
+        """Return True if every value is in the column of its path, as itself: no marks, no JSON text.
+
+        roots : look only at these fields, and those below them
+        """
+        return all(
+            field.mark is None and field.type_name != JSON
+            for field in self._table.fields
+            if roots is None or is_within(field.path, roots)
+        )
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the metadata of document i (from 0 in its segment) as they came, nested.
@@ -98,19 +144,10 @@ class MetadataReader:
         Cost: about 0.2 µs per value: values are converted a batch at a time.
         """
         table = self._table
-        if not table.starts:
-            yield from ({} for _ in numbers)
-            return
-        stops = [*table.starts[1:], self._n_documents]
-        first = 0
-        for batch, (start, stop) in enumerate(zip(table.starts, stops, strict=True)):
-            last = bisect_left(numbers, stop, first)
-            if last > first:
-                with self._guarded():
-                    rows = [number - start for number in numbers[first:last]]
-                    records = table.batch_rows(batch, rows) if len(rows) > 1 else [table.row(numbers[first])]
-                yield from records
-            first = last
+        for first in range(0, len(numbers), ROWS_AT_ONCE):
+            with self._guarded():
+                records = table.rows(numbers[first : first + ROWS_AT_ONCE])
+            yield from records
 
     def column(self, path: str) -> Any:
         """Return a column as a pyarrow.ChunkedArray with one entry per document, null for missing values.
@@ -131,10 +168,8 @@ class MetadataReader:
         A pyarrow.ChunkedArray of bool, one per document.
         """
         table = self._table
-        if path not in table.integers:
-            return None
         with self._guarded():
-            return table.all_batches(table.integers[path])
+            return table.integers(path)
 
     def rest(self) -> Any | None:
         """Return JSON text of {path: value} per document, for the paths without a column.
@@ -152,14 +187,25 @@ class MetadataReader:
 
         Cost: a string search in that text, one second per gigabyte; nothing if there is no such text.
         """
+        return self._rest_contains(json.dumps(path, ensure_ascii=False) + ":")
+
+    def has_within(self, root: str) -> bool:
+        """Return True if a document may have the field, or one below it.
+
+        Cost: that of `rest_has`.
+        """
+        if any(is_within(path, (root,)) for path in self.fields()):
+            return True
+        return self.rest_has(root) or self._rest_contains(json.dumps(root + ".", ensure_ascii=False)[:-1])
+
+    def _rest_contains(self, text: str) -> bool:
         rest = self.rest()
         if rest is None:
             return False
         import pyarrow.compute as compute
 
-        key = json.dumps(path, ensure_ascii=False) + ":"
         with self._guarded():
-            return bool(compute.any(compute.match_substring(rest, key)).as_py())
+            return bool(compute.any(compute.match_substring(rest, text)).as_py())
 
     def parsed_types(self, path: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return the types of columns for each of the values in a column of JSON, and the scalar types.
@@ -184,14 +230,21 @@ class MetadataReader:
     @cached_property
     def _table(self) -> _Table:
         with self._guarded():
-            return _Table(self._buffer, self._n_documents)
+            overlay = None if self._overlay is None else self._overlay()
+            layers = []
+            if overlay is None or overlay.hidden is not None:
+                hidden = () if overlay is None else overlay.hidden or ()
+                layers.append(_Layer(self._buffer, self._n_documents, hidden))
+            if overlay is not None:
+                layers.append(_Layer(overlay.buffer, self._n_documents))
+            return _Table(layers)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         """Turn whatever damaged data provoke, in Arrow or here, into a CorruptionError."""
         try:
             yield
-        except (MemoryError, QueryCancelled):
+        except (MemoryError, QueryCancelled, StorageError):
             raise
         # A flipped bit can change a type, a name or a value, and so raise nearly anything.
         except Exception as error:
@@ -213,18 +266,68 @@ class _Field:
 
 
 class _Table:
+    """The metadata of documents in one file or two: later layers come after earlier ones."""
+
+    def __init__(self, layers: Sequence[_Layer]) -> None:
+        self._layers = layers
+        self.fields = [field for layer in layers for field in layer.fields]
+        self._layer_of = {path: layer for layer in layers for path in layer.plain}
+        self.plain = {path: layer.plain[path] for path, layer in self._layer_of.items()}
+
+    def chunked(self, path: str) -> Any:
+        """Return a column over all batches."""
+        return self._layer_of[path].all_batches(self.plain[path].index)
+
+    def integers(self, path: str) -> Any | None:
+        """Return the column that distinguishes integers from floats, or None."""
+        layer = self._layer_of.get(path)
+        if layer is None or path not in layer.integers:
+            return None
+        return layer.all_batches(layer.integers[path])
+
+    def rest(self) -> Any | None:
+        """Return the column of values without a column of their own; one layer has it at most."""
+        found = (layer.rest() for layer in self._layers)
+        return next((column for column in found if column is not None), None)
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Return the metadata of document i."""
+        record: dict[str, Any] = {}
+        for layer in self._layers:
+            layer.add_row(i, record)
+        return record
+
+    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Return the metadata of these documents."""
+        if len(numbers) == 1:
+            return [self.row(numbers[0])]
+        records: list[dict[str, Any]] = [{} for _ in numbers]
+        for layer in self._layers:
+            layer.add_rows(numbers, records)
+        return records
+
+
+class _Layer:
     """An opened metadata file: its schema and batches, each array checked once before it is first read.
 
     Raises ValueError and Arrow's errors for damaged data.
     """
 
-    def __init__(self, buffer: memoryview | bytes, n_documents: int) -> None:
-        self.starts: list[int] = []
+    def __init__(
+        self, buffer: memoryview | bytes, n_documents: int, hidden: Collection[str] = frozenset()
+    ) -> None:
+        """`hidden` are paths of fields to leave out, with the fields below them."""
+        self._starts: list[int] = []
         self.fields: list[_Field] = []
+        self._stops: list[int] = []
         self._batches: list[Any] = []
         self._checked: dict[tuple[int, int], Any] = {}
         if len(buffer):
             self._open(buffer, n_documents)
+        if hidden:
+            self.fields = [
+                field for field in self.fields if field.mark == "rest" or not is_within(field.path, hidden)
+            ]
         plain = [field for field in self.fields if field.mark is None]
         # Columns that distinguish integers from floats, by the path of the floats.
         self.integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
@@ -236,10 +339,11 @@ class _Table:
         self._batches = [reader.get_batch(k) for k in range(reader.num_record_batches)]
         n_rows = 0
         for batch in self._batches:
-            self.starts.append(n_rows)
+            self._starts.append(n_rows)
             n_rows += batch.num_rows
         if n_rows != n_documents:
             raise ValueError(f"metadata of {n_rows} documents in a segment of {n_documents}")
+        self._stops = [*self._starts[1:], n_documents]
         for index, field in enumerate(reader.schema):
             tags = field.metadata or {}
             type_name = tags[TYPE_KEY].decode()
@@ -260,10 +364,6 @@ class _Table:
             self._checked[batch, index] = array
         return array
 
-    def chunked(self, path: str) -> Any:
-        """Return a column over all batches."""
-        return self.all_batches(self.plain[path].index)
-
     def all_batches(self, index: int) -> Any:
         """Return the column at an index of the file over all batches."""
         return pyarrow().chunked_array([self.array(k, index) for k in range(len(self._batches))])
@@ -275,13 +375,12 @@ class _Table:
                 return self.all_batches(field.index)
         return None
 
-    def row(self, i: int) -> dict[str, Any]:
-        """Return the metadata of document i."""
-        record: dict[str, Any] = {}
+    def add_row(self, i: int, record: dict[str, Any]) -> None:
+        """Add the metadata of document i to its record."""
         if not self._batches:
-            return record
-        batch = bisect_right(self.starts, i) - 1
-        k = i - self.starts[batch]
+            return
+        batch = bisect_right(self._starts, i) - 1
+        k = i - self._starts[batch]
         for field in self.fields:
             if field.mark == "integer":
                 continue
@@ -291,11 +390,18 @@ class _Table:
             if field.type_name == "float64" and self._came_as_integer(field.path, batch, k):
                 value = int(value)
             self._put(record, field, value)
-        return record
 
-    def batch_rows(self, batch: int, rows: list[int]) -> list[dict[str, Any]]:
-        """Return the metadata of these rows of one batch."""
-        records: list[dict[str, Any]] = [{} for _ in rows]
+    def add_rows(self, numbers: Sequence[int], records: Sequence[dict[str, Any]]) -> None:
+        """Add the metadata of these documents (ascending) to their records."""
+        first = 0
+        for batch, (start, stop) in enumerate(zip(self._starts, self._stops, strict=True)):
+            last = bisect_left(numbers, stop, first)
+            if last > first:
+                rows = [number - start for number in numbers[first:last]]
+                self._add_batch_rows(batch, rows, records[first:last])
+            first = last
+
+    def _add_batch_rows(self, batch: int, rows: list[int], records: Sequence[dict[str, Any]]) -> None:
         for field in self.fields:
             self.array(batch, field.index)  # checks it
         whole = self._batches[batch]
@@ -310,7 +416,6 @@ class _Table:
             for record, value, came_as_integer in zip(records, values, flags, strict=True):
                 if value is not None:
                     self._put(record, field, int(value) if came_as_integer else value)
-        return records
 
     @staticmethod
     def _put(record: dict[str, Any], field: _Field, value: Any) -> None:

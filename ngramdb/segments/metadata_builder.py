@@ -61,7 +61,10 @@ class MetadataBuilder:
 
         Raises InvalidArgument for a value that JSON does not have; the document is then not added.
         """
-        leaves = flatten(dict(metadata)) if metadata else ()
+        self.add_leaves(flatten(dict(metadata)) if metadata else ())
+
+    def add_leaves(self, leaves: Iterable[tuple[str, Any]]) -> None:
+        """Add the next document's metadata as the paths and values that `flatten` returns."""
         if self._waiting:
             self._end_columns()
         rest: dict[str, Any] = {}

@@ -22,7 +22,6 @@ from ngramdb.segments import far_index
 from ngramdb.segments.base import NONE_BROKEN, Breaks, Numbers, Segment, runs
 from ngramdb.segments.container import NATIVE, Container, Section, Sink, item_size
 from ngramdb.segments.far_index import BREAK_BYTES, BREAKS, DOC_IDS, FORM, KIND, SegmentSummary
-from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import SENTENCES, TextReader, are_known, flags_of, wrong_document
 
 #: Documents whose starts are checked before the first question; of more, and of files that lie elsewhere, the
@@ -88,9 +87,9 @@ class NativeSegment(Segment):
         )
         return far_index.write_with_far_index(file, self._container, summary, self.lcp_width, threads)
 
-    @cached_property
-    def metadata(self) -> MetadataReader:
-        return MetadataReader(self._container.section("metadata"), self.n_documents, self.path)
+    @property
+    def own_metadata(self) -> memoryview | bytes:
+        return self._container.section("metadata")
 
     @property
     def stores_texts(self) -> bool:
@@ -104,8 +103,7 @@ class NativeSegment(Segment):
     def _forms(self) -> TextReader:
         return TextReader(self._container, self.n_documents, self.path, FORM)
 
-    def form(self, i: int) -> bytes | None:
-        """Return the form of document i's JSON line (`ngramdb.ingest.readers.lines`), or None if unknown."""
+    def own_form(self, i: int) -> bytes | None:
         return self._forms.text(i)
 
     @property
@@ -328,6 +326,8 @@ class NativeSegment(Segment):
     def verify_metadata(self) -> None:
         """Check the checksums of the metadata. Raises CorruptionError."""
         self._verify_section("metadata")
+        if self.changes is not None:
+            self.changes.verify()
 
     def _verify_section(self, name: str) -> None:
         place = self._place(name)

@@ -42,8 +42,8 @@ class PlainSegment(Segment):
         self._stored.check()
 
     @property
-    def metadata(self):
-        return self._stored.metadata
+    def own_metadata(self):
+        return self._stored.own_metadata
 
     @property
     def ids(self):
@@ -52,8 +52,8 @@ class PlainSegment(Segment):
     def stored_text(self, i):
         return self._stored.stored_text(i)
 
-    def form(self, i):
-        return self._stored.form(i)
+    def own_form(self, i):
+        return self._stored.own_form(i)
 
     @property
     def has_sentences(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.api.database import Database
 from ngramdb.engine.changes import change as changes
 from ngramdb.engine.changes.change import ChangeOutcome
+from ngramdb.engine.changes.fields import AddedFields
 from ngramdb.engine.loading import loads
 from ngramdb.engine.loading.loads import LoadReport
 from ngramdb.engine.loading.request import LoadRequest
@@ -20,10 +21,14 @@ from ngramdb.engine.storage.manifest import CorpusEntry, StatisticsEntry, Tokeni
 from ngramdb.engine.storage.transaction import write_content
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.executor.result import Result
+from ngramdb.ingest import labels
+from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.sources import expand
 from ngramdb.lm import spec
 from ngramdb.lm import statistics as index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
+from ngramdb.planner.plan import FieldKey
 from ngramdb.questions.language_models import digest, statistics_of, stored_statistics
 from ngramdb.questions.results import SHOWN_ROWS
 from ngramdb.source import Corpus
@@ -162,6 +167,41 @@ def load_table(
     stream = loads.Stream.of_table(request, table, entry, database.settings.memory_limit)
     with database.change(name, f"load {name}") as change:
         return loads.load_stream(change, stream, progress)
+
+
+# ---- Fields that are added after loading
+
+
+def add_fields(
+    database: Database,
+    name: str,
+    table: Any,
+    key: Callable[[Corpus], FieldKey],
+    column: str,
+    fields: Sequence[str] | None,
+    replaces: bool,
+) -> AddedFields:
+    """Run ALTER CORPUS … ADD FIELDS: one commit, or none if no document has a row or nothing changes.
+
+    Parameters
+    ----------
+    table : a tuple of paths, or a table in memory
+    key : binds the documents' key to the version that the commit succeeds
+    column : the path of the key in the table
+    fields : the fields to add, None for all but the key
+    """
+    errors, names = ErrorLog(), None if fields is None else (column, *fields)
+    options = labels.reading(names)
+    # Found before the lock is taken; a table is opened for the same reason.
+    rows = (
+        labels.read_labels(expand(table), options, errors)
+        if isinstance(table, tuple)
+        else labels.table_labels(table, options, errors)
+    )
+    with database.change(name, f"add fields to {name}") as change:
+        found = key(change.view)
+        added = change.add_fields(rows, (found.path, found.own), column, fields, replaces)
+        return replace(added, version=change.commit().version, notes=tuple(errors.remarks))
 
 
 # ---- ANALYZE: counts of counts of a corpus, computed once and stored in the catalog.

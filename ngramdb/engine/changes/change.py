@@ -16,7 +16,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,19 @@ from ngramdb.engine.storage.transaction import Transaction, segment_entry, write
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.interrupts import guarded
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Part, Segment
 from ngramdb.segments.merging import write_merged
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb.engine.changes import fields
+    from ngramdb.ingest.documents import Document
+    from ngramdb.segments.metadata import MetadataReader
+else:
+    fields = lazy_module("ngramdb.engine.changes.fields")
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,28 @@ class Change:
         segments = (*self.entry.added, *self.entry.subtracted, *removed.segments)
         self.entry = replace(self.entry, segments=segments, audits=(*self.entry.audits, removed.audit))
         self.tidy()
+
+    def add_fields(
+        self,
+        rows: Iterator[Document],
+        key: tuple[str, bool],
+        column: str,
+        names: Sequence[str] | None,
+        replaces: bool,
+    ) -> fields.AddedFields:
+        """Add the fields of a table to the documents with the keys of its rows: `fields.add_fields`."""
+        self.entry, added = fields.add_fields(self.view, self.transaction, rows, key, column, names, replaces)
+        return added
+
+    def set_fields(
+        self, chosen: Sequence[Docs], values: Sequence[MetadataReader], paths: Sequence[str]
+    ) -> None:
+        """Set fields of the chosen documents of each segment: `fields.set_fields`."""
+        self.entry = fields.set_fields(self.view, self.transaction, chosen, values, paths)
+
+    def drop_fields(self, paths: Sequence[str]) -> None:
+        """Drop fields, with all fields below them."""
+        self.entry = fields.drop_fields(self.view, self.transaction, paths)
 
     def tidy(self) -> None:
         """Merge segments as the policy decides, if the options allow it."""

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.corpus.caches import tokenizer_of
-from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
+from ngramdb.segments.fields_file import KIND as FIELDS_KIND
+from ngramdb.segments.fields_file import read_fields
+from ngramdb.segments.metadata import Overlay
 from ngramdb.segments.segment import kind_named
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
@@ -58,6 +61,8 @@ def open_segment(store: Store, entry: SegmentEntry) -> Segment:
     path = store.directory.path_of(entry.file.name)
     kind = kind_named(entry.kind, path)
     segment = kind.open(store.read(entry.file, kind.container), path, entry.doc_id_offset)
+    if entry.fields is not None:
+        segment.overlay = partial(open_fields, store, entry.fields, entry.n_documents)
     numbers = (segment.n_tokens, segment.n_documents, segment.first_doc_id)
     expected = (entry.n_tokens, entry.n_documents, entry.first_doc_id)
     if numbers != expected:
@@ -69,6 +74,11 @@ def open_segment(store: Store, entry: SegmentEntry) -> Segment:
             found=numbers,
         )
     return segment
+
+
+def open_fields(store: Store, ref: FileRef, n_documents: int) -> Overlay:
+    """Open the file of a segment's changed fields. Raises CorruptionError."""
+    return read_fields(store.read(ref, FIELDS_KIND), store.directory.path_of(ref.name), n_documents)
 
 
 class CorpusView:

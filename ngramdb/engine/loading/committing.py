@@ -339,4 +339,9 @@ def _new_ids(view: CorpusView, tokenizer: Tokenizer) -> IdMap | None:
 
 
 def _taken_in(transaction: Transaction, part: BuiltPart, entry: SegmentEntry) -> SegmentEntry:
-    return replace(entry, file=transaction.take_in("segments", part.store.directory, entry.file))
+    directory, fields = part.store.directory, entry.fields
+    return replace(
+        entry,
+        file=transaction.take_in("segments", directory, entry.file),
+        fields=None if fields is None else transaction.take_in("fields", directory, fields),
+    )

@@ -26,7 +26,13 @@ UNSYNCED = "UNSYNCED"
 MANIFESTS = "manifests"
 SEGMENTS = "segments"
 #: Folders of data files, and the kind of container in each (in the folder of segments: native ones).
-KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits": "AUDT"}
+KINDS = {
+    SEGMENTS: "SEGM",
+    "fields": "FLDS",
+    "vocabularies": "VOCB",
+    "tokenizers": "TOKZ",
+    "audits": "AUDT",
+}
 
 #: Default limit, in bytes, of the local disk cache for databases in object stores.
 DEFAULT_CACHE_LIMIT = 20 << 30

@@ -20,6 +20,7 @@ from ngramdb.errors import BindError, CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (
+    CHANGED_FIELDS,
     DOCUMENT_SETS,
     DROPPED_CORPORA,
     FREQUENT_NGRAMS,
@@ -35,7 +36,7 @@ from ngramdb.strict_reading import JsonObject, is_integers
 OptionValue: TypeAlias = "str | int | float | bool"
 _Four: TypeAlias = "tuple[int, int, int, int]"
 
-_FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
+_FILE_NAME = re.compile(r"(segments|fields|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 #: Digits of the SHA-256 of a file's path: two of a million files collide with a probability of 1 in 500.
@@ -68,7 +69,8 @@ class SegmentEntry:
 
     A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
     all ids in its file (which was another corpus's); `first_doc_id` includes it. `kind` selects the code
-    that opens its file (`ngramdb.segments.segment`).
+    that opens its file (`ngramdb.segments.segment`). `fields` is the file with the metadata fields that were
+    added, changed or dropped after loading (`ngramdb.segments.fields_file`).
     """
 
     file: FileRef
@@ -79,6 +81,13 @@ class SegmentEntry:
     created_version: int
     doc_id_offset: int = 0
     kind: str = NATIVE
+    fields: FileRef | None = None
+
+    def files(self) -> Iterator[FileRef]:
+        """Yield every file of the segment."""
+        yield self.file
+        if self.fields is not None:
+            yield self.fields
 
 
 @dataclass(frozen=True)
@@ -192,7 +201,7 @@ class CorpusEntry:
     def files(self) -> Iterator[FileRef]:
         """Every file that the corpus needs."""
         for segment in self.segments:
-            yield segment.file
+            yield from segment.files()
         yield from self.tokenizer.vocabulary
         yield from self.audits
         if self.tokenizer.file is not None:
@@ -226,7 +235,16 @@ class Manifest:
         )
         audited = any(corpus.audits for corpus in self.corpora.values())
         kinds = {segment.kind for corpus in self.corpora.values() for segment in corpus.segments}
-        return (DOCUMENT_SETS if needed or audited else 0) | (SEGMENT_KINDS if kinds - {NATIVE} else 0)
+        return (
+            (DOCUMENT_SETS if needed or audited else 0)
+            | (SEGMENT_KINDS if kinds - {NATIVE} else 0)
+            | (CHANGED_FIELDS if self._has_changed_fields else 0)
+        )
+
+    @property
+    def _has_changed_fields(self) -> bool:
+        segments = (segment for corpus in self.corpora.values() for segment in corpus.segments)
+        return any(segment.fields is not None for segment in segments)
 
     @property
     def writer_flags(self) -> int:
@@ -241,6 +259,7 @@ class Manifest:
             | (LOAD_RECORDS if loaded else 0)
             | (KEPT_VERSIONS if self.kept else 0)
             | (DROPPED_CORPORA if self.dropped else 0)
+            | (CHANGED_FIELDS if any(one.flags & CHANGED_FIELDS for one in self.kept.values()) else 0)
         )
 
     def files(self) -> Mapping[str, FileRef]:
@@ -354,8 +373,13 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
 
 def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
     value = {**vars(segment), "file": segment.file._asdict()}
+    # As in manifests from before there were other kinds, and fields beside segments.
     if segment.kind == NATIVE:
-        del value["kind"]  # as in manifests from before there were other kinds
+        del value["kind"]
+    if segment.fields is None:
+        del value["fields"]
+    else:
+        value["fields"] = segment.fields._asdict()
     return value
 
 
@@ -381,6 +405,7 @@ def _read_segment(reader: JsonObject) -> SegmentEntry:
         # Version 1 began without this key, and without "audits" and "by".
         doc_id_offset=reader.integer("doc_id_offset", 0, _MAX_DOC_ID) if reader.has("doc_id_offset") else 0,
         kind=reader.matching("kind", _KIND) if reader.has("kind") else NATIVE,
+        fields=_read_file(reader.child("fields")) if reader.has("fields") else None,
     )
 
 

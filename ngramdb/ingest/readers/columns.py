@@ -67,6 +67,11 @@ class Columns:
         self._batch = batch
 
     @property
+    def batch(self) -> Any:
+        """The record batch, for `MetadataBuilder.add_columns`."""
+        return self._batch
+
+    @property
     def names(self) -> list[str]:
         """The paths of the fields; each is in at least one row."""
         names: list[str] = self._batch.schema.names
@@ -172,6 +177,11 @@ class MetadataColumns:
     def names(self) -> list[str]:
         """The columns of the table that have any metadata."""
         return list(dict.fromkeys(part.keys[0] for part in self._parts))
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the fields; objects in maps have further ones."""
+        return [path_of(part.keys) for part in self._parts if isinstance(part, _Leaf)]
 
     def of(self, batch: Any) -> tuple[Columns | None, dict[int, str]]:
         """Return the columns of a batch, or None; and the errors of rows, by row number."""

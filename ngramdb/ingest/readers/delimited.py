@@ -55,7 +55,7 @@ def read_delimited(
     if names is None:  # an empty file
         return
     reader = TableReader(_schema(names, {}), options, source.label)
-    fields = reader.names[1:]
+    fields = [name for name in reader.metadata_names if name != options.text_field]
     types = _types(_batches(_Text(source, names, options, Meter(), None), fields), fields)
     reader = TableReader(_schema(names, types), options, source.label, null=_NO_TEXT)
     skipped = errors if options.on_error == "skip" else None

@@ -110,7 +110,8 @@ class LineParser:
     """Converts lines to documents. Its errors describe the problem; the caller adds file and line."""
 
     def __init__(self, options: ReadOptions) -> None:
-        self._field = options.text_field if options.ids_field is None else options.ids_field
+        self._is_of_labels = options.text_field is None
+        self._field = (options.text_field if options.ids_field is None else options.ids_field) or ""
         self._path = split_path(self._field)
         self._wants_ids = options.ids_field is not None
         self._instead = options.ids_instead
@@ -125,12 +126,14 @@ class LineParser:
         Raises LoadError without a place; its cause is a ValueError if the line is not JSON in UTF-8.
         """
         record = parse_object(line)
-        form = self._form(line, record)
-        field, value = self._content(record)
-        if self._wants_ids:
-            text, ids = None, self._known_ids(value, field)
-        else:
-            text, ids = self._encoded(value), None
+        text = ids = form = None
+        if not self._is_of_labels:
+            form = self._form(line, record)
+            field, value = self._content(record)
+            if self._wants_ids:
+                ids = self._known_ids(value, field)
+            else:
+                text = self._encoded(value)
         if self._kept is not None:
             record = select(record, self._kept)
         if record:

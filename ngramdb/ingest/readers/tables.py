@@ -50,10 +50,30 @@ _NUMBERS_LEFT_OUT = (
 _SEPARATOR = re.compile(r"[;|\t,]")
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024
+# The same for rows of labels, of which no Python objects are made.
+BATCH_LABELS = 1 << 16
+
+
+class Labels(Document):
+    """Rows of a table without texts: `columns` has those of all `n_rows`, None if no row has a value.
+
+    `paths` are the fields of the table, even without values here.
+    """
+
+    __slots__ = ("columns", "n_rows", "paths")
+
+    def __init__(
+        self, columns: Columns | None, n_rows: int, paths: Sequence[str], place: tuple[str, int, str]
+    ) -> None:
+        source, first, unit = place
+        super().__init__(None, None, {}, source, first, None, unit)
+        self.columns = columns
+        self.n_rows = n_rows
+        self.paths = paths
 
 
 class TableReader:
-    """Turns the record batches of one table into documents."""
+    """Turns the record batches of one table into documents, or into `Labels`."""
 
     def __init__(
         self, schema: Any, options: ReadOptions, label: str | None, unit: str = "row", null: str = "NULL"
@@ -77,9 +97,10 @@ class TableReader:
             raise LoadError(f"the table has several columns {twice[0]!r}", source=label)
         self._labels = {**_labels(schema, options), **_fields_exported(schema, options)}
         schema = _renamed(schema, self._labels)
-        self._content = _content(schema, options, label)
+        self._content = None if options.text_field is None else _content(schema, options, label)
         self._has_ids = options.ids_field is not None
-        _check_content(schema, self._content, self._has_ids, label)
+        if self._content is not None:
+            _check_content(schema, self._content, self._has_ids, label)
         left_out = [name for name in schema.names if _is_numbers(schema, name)]
         self._leaves_numbers_out = bool(left_out) and options.metadata is None
         kept: list[Path] | None = None
@@ -98,9 +119,17 @@ class TableReader:
     @property
     def names(self) -> list[str]:
         """The columns of the table that are needed."""
+        content = () if self._content is None else self._content[:1]
+        return self._original((*content, *self._metadata.names))
+
+    @property
+    def metadata_names(self) -> list[str]:
+        """The columns of the table that become metadata."""
+        return self._original(self._metadata.names)
+
+    def _original(self, names: Iterable[str]) -> list[str]:
         original = {new: old for old, new in self._labels.items()}
-        needed = dict.fromkeys((self._content[0], *self._metadata.names))
-        return [original.get(name, name) for name in needed]
+        return [original.get(name, name) for name in dict.fromkeys(names)]
 
     def documents(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
         """Yield the rows of a record batch, numbered from `first`.
@@ -111,20 +140,35 @@ class TableReader:
             errors.remark(_NUMBERS_LEFT_OUT)
         if self._labels:
             batch = batch.rename_columns(_renamed(batch.schema, self._labels).names)
-        for start in range(0, batch.num_rows, BATCH_ROWS):
+        n_rows = BATCH_ROWS if self._content is not None else BATCH_LABELS
+        for start in range(0, batch.num_rows, n_rows):
             interrupts.check()
-            piece = batch.slice(start, BATCH_ROWS)
-            yield from self._rows(piece, first + start, source, errors)
+            piece = batch.slice(start, n_rows)
+            if self._content is None:
+                yield self._rows_of_labels(piece, first + start, source, errors)
+            else:
+                yield from self._rows(piece, self._content, first + start, source, errors)
 
-    def _rows(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
-        batch = _with_strings(batch, self._content)
+    def _rows_of_labels(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Labels:
+        """Return the rows of a batch. Raises LoadError at one that metadata cannot hold."""
+        wrong = _invalid_rows(batch, source)
+        columns, unfit = (None, {}) if wrong else self._metadata.of(batch)
+        errors.remark_gaps(self._metadata.gaps)
+        for i, message in sorted({**wrong, **unfit}.items()):
+            raise LoadError(message, source=source, line=first + i, unit=self._unit)
+        return Labels(columns, batch.num_rows, self._metadata.paths, (source, first, self._unit))
+
+    def _rows(
+        self, batch: Any, content: Path, first: int, source: str, errors: ErrorLog
+    ) -> Iterator[Document]:
+        batch = _with_strings(batch, content)
         n_rows = batch.num_rows
         numbers: Sequence[int] = range(n_rows)
         damaged = _invalid_rows(batch, source)
         if damaged:
             numbers = [i for i in numbers if i not in damaged]
             batch = batch.take(pyarrow.array(numbers, pyarrow.int64()))
-        contents, wrong = self._contents(batch)
+        contents, wrong = self._contents(batch, content)
         columns, unfit = self._metadata.of(batch)
         errors.remark_gaps(self._metadata.gaps)
         if columns is not None:
@@ -153,10 +197,10 @@ class TableReader:
         text, ids = (None, content) if self._has_ids else (content, None)
         return Document(text, ids, metadata, source, row, None, self._unit)
 
-    def _contents(self, batch: Any) -> tuple[Sequence[Any], dict[int, str]]:
+    def _contents(self, batch: Any, content: Path) -> tuple[Sequence[Any], dict[int, str]]:
         """Return the text or token ids of each row, and the errors of rows."""
-        array = array_at(batch, self._content)
-        field = path_of(self._content)
+        array = array_at(batch, content)
+        field = path_of(content)
         if self._has_ids:
             return _id_lists(array, field, self._options.n_ids)
         texts, n_bytes = _texts(array)
@@ -179,7 +223,7 @@ class TableReader:
 
 def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
     """Return the path of the column with the text or the token ids."""
-    wanted = options.text_field if options.ids_field is None else options.ids_field
+    wanted = (options.text_field if options.ids_field is None else options.ids_field) or ""
     for name in filter(None, (wanted, options.ids_instead)):
         path = _found_path(schema, name)
         if _field_at(schema, path) is not None:

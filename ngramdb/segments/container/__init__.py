@@ -20,6 +20,7 @@ array([1, 2, 3], dtype=uint16)
 from ngramdb.segments.container.layout import (
     BLOCK_SIZE,
     BROKEN_DOCUMENTS,
+    CHANGED_FIELDS,
     DOCUMENT_SETS,
     DROPPED_CORPORA,
     FREQUENT_NGRAMS,
@@ -42,6 +43,7 @@ from ngramdb.segments.container.writer import Ahead, AheadSection, ContainerWrit
 __all__ = [
     "BLOCK_SIZE",
     "BROKEN_DOCUMENTS",
+    "CHANGED_FIELDS",
     "DOCUMENT_SETS",
     "DROPPED_CORPORA",
     "FREQUENT_NGRAMS",

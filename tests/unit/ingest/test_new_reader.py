@@ -49,7 +49,7 @@ def test_documents_whose_lines_do_not_ascend_are_noticed(monkeypatch, tmp_path, 
     def read(source, options, errors, meter):
         yield from (Document(b"a", None, {}, source.label, line) for line in lines)
 
-    monkeypatch.setitem(reader._READERS, "lines", read)
+    monkeypatch.setitem(reader.READERS, "lines", read)
     path = tmp_path / "a.txt"
     path.write_text("a\n")
     with pytest.raises(RuntimeError, match=r"a\.txt, line \d: the document before is of line \d"):
