@@ -45,8 +45,8 @@ class Segment:
     def verify_metadata(self):
         self.metadata.check()
 
-    def lengths(self, numbers):
-        return np.ones(len(numbers), dtype=np.int64)
+    def n_symbols(self, numbers):
+        return np.full(len(numbers), 2, dtype=np.int64)
 
 
 def documents(values):

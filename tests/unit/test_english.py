@@ -23,6 +23,7 @@ CEILINGS = {
     "ngramdb/cluster": 1.0,
     "ngramdb/compat": 1.0,
     "ngramdb/conditions": 1.0,
+    "ngramdb/curation": 1.0,
     "ngramdb/engine": 1.0,
     "ngramdb/executor": 1.0,
     "ngramdb/ingest": 1.0,

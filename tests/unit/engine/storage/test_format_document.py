@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.engine.storage.manifest import LoadRecord, StatisticsEntry
+from ngramdb.engine.storage.manifest import FileRef, LoadRecord, StatisticsEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.segments.container import Container, ContainerWriter
 
@@ -60,8 +60,15 @@ def test_the_manifest_has_the_keys_that_are_described(writes):
     frequent = ((1, 1, 1, 1, 0, 0, 1, 0, 0, 7),)
     statistics = StatisticsEntry(1.0, "c" * 64, 1, 1, 1, (1, 1), table, table, frequent)
     load = LoadRecord("a" * 64, "b" * 64, "c" * 64, 1, 2, 3, 4, "d" * 24)
+    fields = FileRef("fields/" + "a" * 32 + ".fields", 1, 2)
     corpora = {
-        name: replace(entry, statistics=statistics, loads=(load,)) for name, entry in manifest.corpora.items()
+        name: replace(
+            entry,
+            statistics=statistics,
+            loads=(load,),
+            segments=tuple(replace(segment, fields=fields) for segment in entry.segments),
+        )
+        for name, entry in manifest.corpora.items()
     }
     dropped = {entry.id: entry.without_documents() for entry in corpora.values()}
     kept = {"before": replace(manifest, version=1)}

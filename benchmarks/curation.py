@@ -1,0 +1,126 @@
+"""Curation on web text with planted copies: repeated windows found in one segment and in several.
+
+    python benchmarks/curation.py DATA [--length 50] [--planted 0.1] [--segments 1,16] [--threads 1]
+
+DATA is a folder with `medium.jsonl.gz`; with `gpt2.tokenizer.json` in it, tokens are GPT-2's. A tenth of the
+documents (`--planted`) get a copy of a stretch of another document. Printed are the time per token of a pass
+over the suffix arrays that exist already, the memory that it takes beyond them, what is cut, and a second
+pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+
+import numpy as np
+from peerbench.machine import ForeignLoad, description, verdict
+
+import ngramdb
+from ngramdb.curation.windows import Ranges, duplicate_ranges
+
+SEED = 7
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--length", type=int, default=50, help="tokens of a window (50)")
+    parser.add_argument("--planted", type=float, default=0.1, help="share of documents with a copy (0.1)")
+    parser.add_argument("--segments", default="1,16", help="numbers of segments (1,16)")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    load, faults = ForeignLoad(), 0
+    print(description())
+    texts = list(planted(options.data / "medium.jsonl.gz", options.planted))
+    for n in map(int, options.segments.split(",")):
+        with tempfile.TemporaryDirectory() as folder, ngramdb.connect(Path(folder) / "c.ngdb") as db:
+            faults += measured(built(db, options.data, texts, n), n, options.length, options.threads)
+    print(verdict(load.share()))
+    return 1 if faults else 0
+
+
+def planted(path: Path, share: float) -> Iterator[str]:
+    """Yield the texts of the file, some with a stretch of an earlier one in their middle."""
+    chance = random.Random(SEED)
+    earlier: list[str] = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            text = json.loads(line)["text"]
+            if earlier and chance.random() < share:
+                words = chance.choice(earlier).split(" ")
+                begin = chance.randrange(len(words))
+                middle = len(text) // 2
+                stretch = " ".join(words[begin : begin + chance.randrange(40, 400)])
+                text = f"{text[:middle]} {stretch} {text[middle:]}"
+            earlier.append(text)
+            yield text
+
+
+def built(db: ngramdb.Connection, data: Path, texts: Sequence[str], n: int) -> ngramdb.Corpus:
+    """Return a corpus of these texts in n segments."""
+    db.settings["auto_compact"] = False
+    bpe = data / "gpt2.tokenizer.json"
+    corpus = db.create_corpus("c", tokenizer=str(bpe) if bpe.is_file() else "words")
+    size = -(-len(texts) // n)
+    for i in range(0, len(texts), size):
+        corpus.append(texts[i : i + size])
+    return corpus
+
+
+def measured(corpus: ngramdb.Corpus, n: int, length: int, threads: int) -> int:
+    """Print the cost of a pass, and return the number of windows that are left twice."""
+    view = corpus._bound.view
+    duplicate_ranges(view, length, threads=threads)  # files are read and verified once
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun, cpu = perf_counter(), process_time()
+    found = duplicate_ranges(view, length, threads=threads)
+    seconds, cpu = perf_counter() - begun, process_time() - cpu
+    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) / 1024
+    cut = sum(ranges.n_tokens for ranges in found)
+    left = windows_left(view, found, length)
+    print(
+        f"{n:3} segments, {corpus.n_tokens:,} tokens: {cpu / corpus.n_tokens * 1e9:.1f} ns CPU per token "
+        f"({seconds:.2f} s, {threads} threads), {more:.0f} MB more at the peak; {cut:,} tokens to cut in "
+        f"{sum(len(ranges.starts) for ranges in found):,} ranges; windows left twice: {left}"
+    )
+    return left
+
+
+def windows_left(view: object, found: Sequence[Ranges], length: int) -> int:
+    """Return how many windows occur twice in what is left, by hashes of all windows of the pieces."""
+    hashes = [np.empty(0, dtype=np.uint64)]
+    for segment, ranges in zip(view.segments, found, strict=True):  # type: ignore[attr-defined]
+        tokens = segment.symbols.astype(np.uint64)
+        ends = tokens == 0  # between documents
+        for start, stop in zip(ranges.starts.tolist(), ranges.stops.tolist(), strict=True):
+            ends[start:stop] = True
+        with np.errstate(over="ignore"):
+            hashes.append(hashes_of_windows(tokens, ends, length))
+    every = np.sort(np.concatenate(hashes))
+    return int((every[1:] == every[:-1]).sum())
+
+
+def hashes_of_windows(tokens: np.ndarray, ends: np.ndarray, length: int) -> np.ndarray:
+    """Return a 64-bit polynomial hash of each window that no end interrupts."""
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    found = np.zeros(len(tokens) - length + 1, dtype=np.uint64)
+    for i in range(length):
+        found = (found + tokens[i : i + len(found)] + np.uint64(1)) * factor
+        found ^= found >> np.uint64(29)
+    before = np.concatenate([[0], np.cumsum(ends)])
+    return found[before[length:] == before[: len(found)]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
