@@ -109,3 +109,35 @@ MODELS = {
 ASSOCIATION_MEASURES = ("logdice", "ll", "mi", "mi3", "t", "z", "logratio", "dice")
 # The same for keywords.
 KEYNESS_MEASURES = ("ll", "logratio", "chi2", "simple")
+
+
+class ContaminationMeasure(NamedTuple):
+    """A measure of contamination, with the n and the threshold of its publication.
+
+    of_items : it is how much of an item a document has (`ngramdb.curation.measures`), not a share of the
+        document
+    """
+
+    name: str
+    n: int
+    threshold: float
+    of_items: bool = True
+
+
+CONTAMINATION_MEASURES = (
+    ContaminationMeasure("bff", 13, 0.8, of_items=False),
+    ContaminationMeasure("gpt3", 13, 0.0),
+    ContaminationMeasure("llama2", 10, 0.8),
+    ContaminationMeasure("palm", 8, 0.7),
+    ContaminationMeasure("longest", 8, 0.5),
+)
+CONTAMINATION_NAMES = tuple(one.name for one in CONTAMINATION_MEASURES)
+DEFAULT_CONTAMINATION = CONTAMINATION_NAMES[0]
+
+
+def contamination_measure(name: str) -> ContaminationMeasure:
+    """Return the measure of this name. Raises InvalidArgument if there is none."""
+    for one in CONTAMINATION_MEASURES:
+        if one.name == name:
+            return one
+    raise InvalidArgument(f"by must be one of {', '.join(CONTAMINATION_NAMES)}, not {name!r}")

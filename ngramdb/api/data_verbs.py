@@ -365,8 +365,9 @@ class DataVerbs:
         self,
         against: Path | Sequence[Path],
         *,
-        n: int = 13,
-        threshold: float = 0.8,
+        by: str = "bff",
+        n: int | None = None,
+        threshold: float | None = None,
         strict: bool = False,
         lower: bool = False,
         fold_space: bool = False,
@@ -377,7 +378,7 @@ class DataVerbs:
         dry_run: bool = False,
         report: Path | None = None,
     ) -> DecontaminationReport:
-        """Remove documents at least a share of whose n-grams occurs in an evaluation set, in one commit.
+        """Remove documents that share too many n-grams with an evaluation set, in one commit.
 
         The report's `table` has a row for each set and source: set, source, documents, contaminated ones,
         their share; `overlaps` has for each set everything that it shares with the corpus.
@@ -385,7 +386,11 @@ class DataVerbs:
         Parameters
         ----------
         against : files of any format that `load` reads, an evaluation set each; a line of text is an item
-        n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1
+        by : the measure. "bff": the share of the document's n-grams that the set has (n is 13, the threshold
+            0.8). How much of an item a document has: "gpt3", any n-gram (13, 0); "llama2", the share of its
+            tokens (10, 0.8); "palm", of its n-grams (8, 0.7); "longest", of its longest piece (8, 0.5)
+        n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1; those of the measure if
+            not given
         strict : remove documents above the share only, not those that equal it
         lower, fold_space : ignore letters' case, ignore white space; n-grams are then of words
         text : the JSON field of an item that is compared
@@ -393,7 +398,8 @@ class DataVerbs:
             the separator's line between two
         source_field : the metadata field by which the table is grouped; without it, `source`
         dry_run : find and report, without removing
-        report : a file of JSON lines to write: documents, shares, spans, items
+        report : a file to write: JSON lines by document (shares, spans, items), or, named *.html or *.json, a
+            report by item, which has every overlap, whatever the threshold
 
         Raises
         ------
@@ -412,7 +418,7 @@ class DataVerbs:
                 self._bound.database,
                 self.name,
                 against,
-                contamination.Criterion(n, threshold, strict, lower, fold_space),
+                contamination.Criterion.of(by, n, threshold, strict, lower, fold_space),
                 reading=contamination.Reading(**given),
                 source_field=source_field,
                 dry_run=dry_run,

@@ -113,8 +113,8 @@ def test_a_report_is_json_lines(database):
     with ngramdb.connect(database) as db:
         with pytest.raises(InvalidArgument, match=r"names end in \.jsonl, \.ndjson, \.json"):
             db.corpus("c").decontaminate("exam.jsonl", n=2, report="found.parquet")
-        assert db.corpus("c").decontaminate("exam.jsonl", n=2, report="found.json.gz").removed == 1
-    with gzip.open("found.json.gz") as file:
+        assert db.corpus("c").decontaminate("exam.jsonl", n=2, report="found.ndjson.gz").removed == 1
+    with gzip.open("found.ndjson.gz") as file:
         assert file.read().startswith(b'{"doc_id": 0')
 
 

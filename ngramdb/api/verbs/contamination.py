@@ -23,12 +23,14 @@ from ngramdb.conditions.overlap_field import (
     first_document,
     marked_ngrams,
     marked_places,
+    marks_of_ngrams,
     n_documents_with,
     n_windows,
     spans_of,
     token_chunks,
 )
 from ngramdb.conditions.stored_text import word_places
+from ngramdb.curation.items import ItemNgrams, Matches, inverted, item_lengths, n_least
 from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.loading.loads import scratch_corpus
@@ -42,7 +44,7 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
 from ngramdb.questions.kwic_text import Display, Line, contexts_of
-from ngramdb.registries import GROWING_TOKENIZERS
+from ngramdb.registries import DEFAULT_CONTAMINATION, GROWING_TOKENIZERS, contamination_measure
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.types import Docs
 
@@ -58,7 +60,7 @@ class Criterion:
     """The criterion of contamination: a share of at least `threshold`; with `strict`, above it.
 
     A share of 0 never counts, so a threshold of 0 means any overlap. With `lower` or `fold_space`, letters'
-    case or white space are ignored, and n-grams consist of words.
+    case or white space are ignored, and n-grams consist of words. `by` names the measure.
     """
 
     n: int
@@ -66,6 +68,17 @@ class Criterion:
     strict: bool
     lower: bool = False
     fold_space: bool = False
+    by: str = DEFAULT_CONTAMINATION
+
+    @classmethod
+    def of(
+        cls, by: str, n: int | None, threshold: float | None, strict: bool, lower: bool, fold_space: bool
+    ) -> Criterion:
+        """Return the criterion of a measure; None stands for the measure's own number."""
+        measure = contamination_measure(by)
+        n = measure.n if n is None else n
+        threshold = measure.threshold if threshold is None else threshold
+        return cls(n, threshold, strict, lower, fold_space, by)
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
@@ -83,7 +96,8 @@ class Criterion:
     def __str__(self) -> str:
         comparison = ">" if self.threshold == 0 or self.strict else ">="
         flags = [name for name in ("lower", "fold_space") if getattr(self, name)]
-        return ", ".join([f"n = {self.n}", *flags, f"share {comparison} {self.threshold:g}"])
+        by = [] if self.by == DEFAULT_CONTAMINATION else [self.by]
+        return ", ".join([*by, f"n = {self.n}", *flags, f"share {comparison} {self.threshold:g}"])
 
     @property
     def folds(self) -> bool:
@@ -168,6 +182,7 @@ class EvaluationSet:
         fold = _after_tokenizer(corpus.tokenizer, replace(by, fold_space=False).fold)
         self._words = FoldedWords(corpus, self.items.tokenizer, fold)
         self._overlaps: dict[Segment, Overlap] = {}
+        self._ngrams: ItemNgrams | None = None
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
         """Return the documents of the corpus's segment `i` with any n-gram of the set, and their shares."""
@@ -216,6 +231,57 @@ class EvaluationSet:
             spans = spans_of(marks, known, self.by.n, partial(first_document, self.items))
             starts, stops = word_places(text.encode())
             yield _told(spans, [text[starts[one.start] : stops[one.stop - 1]] for one in spans], self.items)
+
+    def matches(self, corpus: CorpusView, i: int) -> Iterator[Matches]:
+        """Yield what documents of the corpus's segment `i` and the items share: all of a pair at once.
+
+        Cost: a few searches per token of the items; or, if texts are folded, all texts are read.
+        """
+        segment, kept = corpus.segments[i], corpus.kept(i)
+        if self._fold is None:
+            if self._ngrams is None:
+                self._ngrams = ItemNgrams(corpus, self.items, self.by.n)
+            counts = np.zeros(segment.n_documents, dtype=np.bool_)
+            counts[kept] = True
+            for found in self._ngrams.matches(segment):
+                yield found.chosen(counts[found.docs])
+            return
+        lengths = item_lengths(self.items)
+        # An item of fewer words than an n-gram is found as a whole.
+        short = np.unique(lengths[(lengths < self.by.n) & (lengths >= n_least(self.by.n))]).tolist()
+        for chunk, _ in token_chunks(segment, kept):
+            ids, offsets = self._words.of_documents(segment, chunk)
+            parts = []
+            for n in (*short, self.by.n):
+                marks = marks_of_ngrams(ids, offsets, self.items, n)
+                for found in inverted(self.items, ids, offsets, marks, chunk.astype(np.int64), n):
+                    whole = (found.starts == 0) & (found.stops == n) & (lengths[found.items] == n)
+                    parts.append(found if n == self.by.n else found.chosen(whole))
+            yield Matches.joined(parts)
+
+    def text(self, item: int, start: int, stop: int) -> str:
+        """Return the text of tokens [start, stop) of an item, folded if texts are."""
+        segment, number = self._place(item)
+        return self.items.tokenizer.decode(segment.document(number)[start:stop])
+
+    def item_id(self, item: int) -> Any:
+        """Return the item's own id, None if it has none."""
+        segment, number = self._place(item)
+        return origin(segment.metadata.row(number)).get("id")
+
+    def _place(self, item: int) -> tuple[Segment, int]:
+        found = ((one, one.local_of(item)) for one in self.items.segments)
+        return next((one, number) for one, number in found if number is not None)
+
+    def marked(self) -> NDArray[np.bool_]:
+        """Return, after all `matches`, where n-grams of the items begin that occur too often to be listed."""
+        n_tokens = int(item_lengths(self.items).sum())
+        return np.zeros(n_tokens, dtype=np.bool_) if self._ngrams is None else self._ngrams.found
+
+    @property
+    def frequent(self) -> set[int]:
+        """Items with n-grams that occur so often that their documents are not listed."""
+        return set() if self._ngrams is None else self._ngrams.frequent
 
     def _overlap(self, corpus: CorpusView, segment: Segment) -> Overlap:
         if segment not in self._overlaps:

@@ -1,8 +1,9 @@
 """Decontamination: finding and removing documents of a corpus that share too much with evaluation sets.
 
-A document is contaminated by a set if at least a share `threshold` of its n-grams (with `strict`: more than
-that) occur in it, by the rules of OVERLAP (`ngramdb.conditions.overlap_field`): exactly, without a Bloom
-filter. A document without an n-gram in common with the set never is, whatever the threshold.
+By default a document is contaminated by a set if at least a share `threshold` of its n-grams (with
+`strict`: more than that) occur in it, by the rules of OVERLAP (`ngramdb.conditions.overlap_field`): exactly,
+without a Bloom filter. A document without an n-gram in common with the set never is, whatever the threshold.
+Under the other measures (`ngramdb.curation.measures`) it is contaminated if it has enough of an item.
 N-grams are those of the corpus's own tokens; or, if letters' case or white space are ignored, of
 words (the tokenizer `words`) of the folded texts.
 """
@@ -24,18 +25,24 @@ from ngramdb.api.conversion import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Reading, Shares, evaluation_sets
 from ngramdb.api.verbs.exporting import write_lines
+from ngramdb.api.verbs.item_contamination import (
+    ItemFindings,
+    find_items,
+    is_item_report,
+    spans_by_document,
+    write_report,
+)
 from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import written_format
 from ngramdb.planner.parameters import listing, nearest
+from ngramdb.registries import contamination_measure
 from ngramdb.segments.metadata_columns import split_path
 from ngramdb.types import Docs
 
 Path = str | os.PathLike[str]
 
-DEFAULT_N = 13
-DEFAULT_THRESHOLD = 0.8
 DEFAULT_SOURCE_FIELD = "source"
 # Most spans of a document in an audit record.
 NOTED_SPANS = 3
@@ -45,10 +52,10 @@ NOTED_SPANS = 3
 class Contaminated:
     """A document that shares too much with an evaluation set.
 
-    `share` of its n-grams are in the set. `spans` are runs of them, in tokens of the document, each with its
-    text in the document and the first item of the set that has it (counted from 0, and its own id
-    if any). If case or white space are folded, tokens are words of the folded text, and the text is
-    the folded one.
+    `share` of its n-grams are in the set, or it is the largest value of another measure. `spans` are runs
+    of them, in tokens of the document, each with its text in the document and the first item of the set
+    that has it (counted from 0, and its own id if any). If case or white space are folded, tokens are words
+    of the folded text, and the text is the folded one.
     """
 
     doc_id: int
@@ -128,18 +135,19 @@ def decontaminate(
     if not paths:
         raise InvalidArgument("no evaluation set is given")
     view = database.snapshot.view(name)
-    if report is not None:
+    by_items = report is not None and is_item_report(os.fspath(report))
+    if report is not None and not by_items:
         written_format(os.fspath(report), among=("jsonl",))
     source = _source_path(view, source_field)
     sets = evaluation_sets(view, paths, reading, criterion)
     if report is not None:
         _refuse_inputs(os.fspath(report), sets)
     if dry_run:
-        found, chosen = _find(view, sets, source, report)
+        found, chosen = _find(view, name, sets, source, report)
         return found.reported(sum(map(len, chosen)), 0, database.snapshot.version)
     names = ", ".join(one.name for one in sets)
     with database.change(name, f"decontaminate {name}") as change:
-        found, chosen = _find(change.view, sets, source, report)
+        found, chosen = _find(change.view, name, sets, source, report)
         notes = list(_notes(change.view, chosen, found.contaminated, not criterion.folds))
         statement = f"decontaminate {name} against {names}: {criterion}{reading}"
         change.remove(chosen, notes, statement=statement)
@@ -178,7 +186,7 @@ def _source_path(view: CorpusView, asked: str | None) -> str:
 
 
 def _find(
-    view: CorpusView, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
+    view: CorpusView, name: str, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
 ) -> tuple[_Findings, list[Docs]]:
     """Return the findings in a version of the corpus, and the contaminated documents of each segment.
 
@@ -186,17 +194,51 @@ def _find(
     """
     found = _Findings(documents=view.n_documents)
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]
+    by_items = report is not None and is_item_report(os.fspath(report))
+    by_document = not contamination_measure(sets[0].by.by).of_items
+    findings = []
     for one in sets:
+        if by_items or not by_document:
+            findings.append(find_items(view, one))
+        if not by_document:
+            hits = _found_by_items(view, findings[-1], found, source_field)
+            chosen = [np.union1d(docs, more) for docs, (more, _) in zip(chosen, hits, strict=True)]
+            continue
         overlapping = [one.overlapping(view, i) for i in range(len(view.segments))]
         found.overlaps.append(_overlap(view, one, overlapping))
         hits = [(docs[one.by.holds(shares)], shares[one.by.holds(shares)]) for docs, shares in overlapping]
         found.table.extend(_table(view, one.name, hits, source_field))
         for i, (docs, shares) in enumerate(hits):
-            found.contaminated.extend(_explained(view, i, docs, shares, one, source_field))
+            spans = one.spans(view, view.segments[i], docs)
+            found.contaminated.extend(_explained(view, i, docs, shares, one, source_field, spans))
             chosen[i] = np.union1d(chosen[i], docs)
-    if report is not None:
+    if report is not None and by_items:
+        write_report(os.fspath(report), view, name, findings)
+    elif report is not None:
         write_lines(os.fspath(report), (_line(one) for one in found.contaminated))
     return found, chosen
+
+
+def _found_by_items(
+    view: CorpusView, items: ItemFindings, found: _Findings, source_field: str
+) -> list[tuple[Docs, Shares]]:
+    """Add what items were found to the findings; return the contaminated documents of each segment."""
+    hits = [items.contaminated_docs(i) for i in range(len(view.segments))]
+    found.overlaps.append(
+        SetOverlap(
+            against=items.one.name,
+            items=len(items.lengths),
+            items_found=len(items.found),
+            documents=items.n_documents(),
+            largest_share=float(max((shares.max(initial=0.0) for shares in items.shares), default=0.0)),
+            items_short=items.n_short,
+        )
+    )
+    found.table.extend(_table(view, items.one.name, hits, source_field))
+    for i, (docs, shares) in enumerate(hits):
+        spans = spans_by_document(items, i, docs)
+        found.contaminated.extend(_explained(view, i, docs, shares, items.one, source_field, spans))
+    return hits
 
 
 def _overlap(view: CorpusView, one: EvaluationSet, overlapping: list[tuple[Docs, Shares]]) -> SetOverlap:
@@ -220,6 +262,7 @@ def _explained(
     shares: Shares,
     against: EvaluationSet,
     source_field: str,
+    spans: Iterator[Iterable[dict[str, Any]]],
 ) -> Iterator[Contaminated]:
     """Yield the details of contaminated documents."""
     segment = view.segments[i]
@@ -227,13 +270,13 @@ def _explained(
         docs.tolist(),
         shares.tolist(),
         segment.metadata.rows(docs.tolist()),
-        against.spans(view, segment, docs),
+        spans,
         strict=True,
     ):
         interrupts.check()
         own_id = origin(fields).get("id")
-        source, spans = _value(fields, source_field), tuple(rows)
-        yield Contaminated(segment.doc_id(number), own_id, source, against.name, share, spans)
+        source = _value(fields, source_field)
+        yield Contaminated(segment.doc_id(number), own_id, source, against.name, share, tuple(rows))
 
 
 def _table(

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from ngramdb.api import Corpus, Result, connect
 from ngramdb.api.verbs.decontaminating import (
-    DEFAULT_N,
-    DEFAULT_THRESHOLD,
     DecontaminationReport,
     SetOverlap,
 )
@@ -30,6 +28,7 @@ from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Waiting
 from ngramdb.cli.terminal.screen import detect, render
 from ngramdb.formats import READ, WRITTEN, written_format
+from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
 
 _EXPORT = """\
 Write the documents of a corpus into a file, text and metadata exactly as loaded. The file appears under
@@ -126,7 +125,9 @@ _SETS = """\
 Each file is an evaluation set of its own, in any format that ngramdb load reads. A line of a text file is an
 item; --input text takes the whole file for one. N-grams are those of the corpus's tokens; with --lower or
 --fold-space they are of words. --report writes what was found as JSON lines: which documents, how much of
-each, which spans, and which item of the set has them.
+each, which spans, and which item of the set has them; named *.html or *.json it is by item, with every
+overlap whatever the threshold. The measure bff is the share of a document's n-grams that the set has; gpt3,
+llama2, palm and longest are how much of an item a document has.
 """
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
@@ -138,14 +139,20 @@ def _decontaminate_flags(parser: argparse.ArgumentParser) -> None:
     add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
     add("--input", choices=READ, help="how the files are read, whatever their names")
     add("--separator", metavar="LINE", help="the line between two items of a text file")
-    add("--ngram", metavar="N", type=positive, default=DEFAULT_N, help=f"tokens of an n-gram, {DEFAULT_N}")
-    add("--threshold", metavar="X", type=_share, default=DEFAULT_THRESHOLD, help="the share, 0.8; 0: any")
+    add(
+        "--by",
+        choices=CONTAMINATION_NAMES,
+        default=DEFAULT_CONTAMINATION,
+        help="the measure; bff when not given",
+    )
+    add("--ngram", metavar="N", type=positive, help="tokens of an n-gram; the measure's when not given")
+    add("--threshold", metavar="X", type=_share, help="the share, or the measure's; 0: any")
     add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
     add("--lower", action="store_true", help="letters' case does not matter")
     add("--fold-space", action="store_true", help="white space does not matter")
     add("--source-field", metavar="FIELD", help="the metadata field that the table is by; source otherwise")
     add("--dry-run", action="store_true", help="only find and report")
-    add("--report", metavar="OUT", help="a file of JSON lines for what is found")
+    add("--report", metavar="OUT", help="a file for what is found: .jsonl, or by item .html, .json")
     add_format(parser, "how the table looks")
     add_lock_timeout(parser)
 
@@ -164,6 +171,7 @@ def _decontaminate(options: argparse.Namespace) -> None:
     with writing(options, read_only=options.dry_run) as connection, Waiting(not options.no_progress):
         report = connection.corpus(options.corpus).decontaminate(
             options.against,
+            by=options.by,
             n=options.ngram,
             threshold=options.threshold,
             strict=options.strict,
@@ -179,13 +187,17 @@ def _decontaminate(options: argparse.Namespace) -> None:
     rows: Sequence[tuple[object, ...]] = report.table
     render(Result.of_rows(COLUMNS, rows), detect(sys.stdout), options.format)
     say(summary(options.corpus, report, options.dry_run))
+    measure = contamination_measure(options.by)
+    threshold = measure.threshold if options.threshold is None else options.threshold
     for overlap in report.overlaps:
         say(f"  {in_common(overlap)}")
         kept = overlap.documents - sum(row[3] for row in report.table if row[0] == overlap.against)
         if kept:
-            say(f"  {below(kept, options.threshold)}")
-        if overlap.items_short:
-            say(f"  {too_short(overlap, options.ngram)}")
+            say(f"  {below(kept, threshold)}")
+        if overlap.items_short and measure.of_items:
+            say(f"  note: {human.count(overlap.items_short, 'item')} of too few tokens not compared")
+        elif overlap.items_short:
+            say(f"  {too_short(overlap, options.ngram or measure.n)}")
 
 
 def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
