@@ -1,0 +1,99 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Near duplicates by shared n-grams. Checked wrapper over near_duplicates.hpp; the GIL is released."""
+
+import numpy as np
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
+
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
+
+cdef extern from "ngramdb/corpus/near_duplicates.hpp" namespace "ngramdb" nogil:
+    uint32_t kMostKept
+
+    cdef cppclass NearOutcome:
+        pass
+
+    cdef cppclass CppNearDuplicates "ngramdb::NearDuplicates":
+        CppNearDuplicates(uint32_t, double, double, uint32_t, uint32_t) except +translate_exception
+        void add(const char*, size_t, cbool, Poll*) except +translate_exception
+        void decide(const uint32_t*, size_t, size_t, NearOutcome*, uint8_t*, Poll*) except +translate_exception
+        size_t n_documents()
+        size_t n_grams(size_t)
+        cbool by_characters(size_t)
+        size_t n_all_grams()
+
+# Kept documents that are compared with a document at most.
+MOST_KEPT = kMostKept
+
+
+cdef class NearDuplicates:
+    """Decides which documents are contained in others that are kept. `add` all documents, then `decide`.
+
+    Parameters
+    ----------
+    n : words of an n-gram, at least 1
+    contained : the least share of a document's n-grams that another one must have
+    characters : the same for documents that are compared by 5-grams of characters
+    bands, rows : candidates have a common band of so many minimal hashes; 0 bands: a common n-gram
+
+    Memory: 8 bytes per n-gram of a document, and while deciding 56 to 104 per distinct n-gram of kept ones.
+    """
+
+    cdef unique_ptr[CppNearDuplicates] core
+
+    def __cinit__(self, uint32_t n, double contained, double characters, uint32_t bands=0, uint32_t rows=0):
+        if n < 1 or not 0 < contained <= 1 or not 0 < characters <= 1:
+            raise ValueError("n must be at least 1, and shares in (0, 1]")
+        if bands and not rows:
+            raise ValueError("bands need rows")
+        self.core.reset(new CppNearDuplicates(n, contained, characters, bands, rows))
+
+    @property
+    def n_grams(self):
+        """The number of all documents' distinct n-grams, added up."""
+        return self.core.get().n_all_grams()
+
+    def add(self, bytes text not None, bint by_characters):
+        """Add a document: words with a blank between them, pieces with a newline between them.
+
+        Without an n-gram of words it is compared by characters. Cost: 10 ns per byte.
+        """
+        cdef const char* data = text
+        cdef size_t size = len(text)
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.core.get().add(data, size, by_characters, &poll)
+
+    def sizes(self):
+        """Return the number of n-grams of each document, and whether they are of characters: (n,) uint32, bool."""
+        cdef size_t n = self.core.get().n_documents(), i
+        sizes, kinds = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint8)
+        cdef uint32_t[::1] size_view = sizes
+        cdef uint8_t[::1] kind_view = kinds
+        for i in range(n):
+            size_view[i] = <uint32_t>self.core.get().n_grams(i)
+            kind_view[i] = self.core.get().by_characters(i)
+        return sizes, kinds.view(np.bool_)
+
+    def decide(self, const uint32_t[::1] order not None, size_t n_given=0):
+        """Decide on all documents, in this order; the first `n_given` are kept.
+
+        Returns
+        -------
+        kept : (n,) int64 : the kept document that contains each document, or -1
+        shared : (n,) uint32 : the n-grams that both have
+        bounded : (n,) bool : a document was kept after a comparison with some of its candidates only
+        """
+        cdef size_t n = self.core.get().n_documents()
+        if not np.array_equal(np.sort(order), np.arange(n)):
+            raise ValueError(f"the order must have each of {n} documents once")
+        out, bounded = np.empty((n, 2), dtype=np.uint32), np.empty(n, dtype=np.uint8)
+        cdef uint32_t[:, ::1] view = out
+        cdef uint8_t[::1] bounded_view = bounded
+        cdef Poll poll = current_poll()
+        if n > 0:
+            with nogil:
+                self.core.get().decide(&order[0], n, n_given, <NearOutcome*>&view[0, 0], &bounded_view[0], &poll)
+        return out[:, 0].view(np.int32).astype(np.int64), out[:, 1].copy(), bounded.view(np.bool_)

@@ -1,0 +1,316 @@
+// Near duplicates: documents whose n-grams are contained in those of a document that is kept.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/base/stoppable_sort.hpp"
+
+namespace ngramdb {
+
+// At most so many kept documents are compared with a document, and stored per n-gram or band.
+constexpr uint32_t kMostKept = 64;
+constexpr uint32_t kNoneKept = UINT32_MAX;
+
+inline uint64_t mixed_bits(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9u;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+inline uint64_t hash_bytes(const char* text, size_t n, uint64_t seed) {
+  uint64_t hash = seed + n * 0x9e3779b97f4a7c15u;
+  for (; n >= 8; text += 8, n -= 8) {
+    uint64_t some;
+    std::memcpy(&some, text, 8);
+    hash = mixed_bits(hash ^ some) + 0x9e3779b97f4a7c15u;
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, text, n);
+  return mixed_bits(hash ^ rest);
+}
+
+// The hash of n parts from their hashes; words and characters differ by the seed.
+inline uint64_t hash_of_parts(const uint64_t* parts, size_t n, uint64_t seed) {
+  uint64_t hash = seed;
+  for (size_t i = 0; i < n; ++i) hash = mixed_bits(hash * 0x9e3779b97f4a7c15u + parts[i]);
+  return hash;
+}
+
+// The first kMostKept kept documents of each key, in the order in which they were added.
+class KeptLists {
+ public:
+  struct List {
+    uint64_t key;
+    uint32_t head, tail, n;
+  };
+
+  void add(uint64_t key, uint32_t document) {
+    if (2 * (n_keys_ + 1) > slots_.size()) grow();
+    List& list = slots_[place(key)];
+    if (list.n == 0) {
+      list.key = key;
+      ++n_keys_;
+    }
+    if (list.n < kMostKept) {
+      if (links_.size() == UINT32_MAX) throw std::length_error("more than 2^32 n-grams of kept documents");
+      const auto link = static_cast<uint32_t>(links_.size());
+      links_.push_back({document, 0});
+      if (list.n == 0) list.head = link;
+      else links_[list.tail].next = link;
+      list.tail = link;
+    }
+    if (list.n <= kMostKept) ++list.n;
+  }
+
+  // The list of a key, or nullptr; its `n` is at most kMostKept + 1, which stands for all greater numbers.
+  const List* find(uint64_t key) const {
+    if (slots_.empty()) return nullptr;
+    const List& list = slots_[place(key)];
+    return list.n == 0 ? nullptr : &list;
+  }
+
+  void collect(const List& list, std::vector<uint32_t>& out) const {
+    uint32_t link = list.head;
+    for (uint32_t i = 0; i < std::min(list.n, kMostKept); ++i, link = links_[link].next) out.push_back(links_[link].document);
+  }
+
+ private:
+  struct Link {
+    uint32_t document, next;
+  };
+
+  size_t place(uint64_t key) const {
+    size_t i = key & (slots_.size() - 1);
+    while (slots_[i].n != 0 && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
+    return i;
+  }
+
+  void grow() {
+    std::vector<List> before(std::max<size_t>(1024, 2 * slots_.size()));
+    before.swap(slots_);
+    for (const List& list : before) {
+      if (list.n != 0) slots_[place(list.key)] = list;
+    }
+  }
+
+  std::vector<List> slots_;
+  std::vector<Link> links_;
+  size_t n_keys_ = 0;
+};
+
+// What became of a document: the one that contains it, or kNoneKept, and the n-grams that both have.
+struct NearOutcome {
+  uint32_t kept, shared;
+};
+
+class NearDuplicates {
+ public:
+  // Documents by words need `contained` of their n-grams in another one, those by characters `characters`. Candidates
+  // are those with a common band of `rows` minimal hashes, or without bands those with a common n-gram.
+  NearDuplicates(uint32_t n, double contained, double characters, uint32_t bands, uint32_t rows)
+      : n_(n), bands_(bands), rows_(rows), least_{contained, characters}, offsets_{0} {
+    for (uint64_t i = 0; i < uint64_t{bands} * rows; ++i) {
+      factors_.push_back(mixed_bits(2 * i + 1) | 1);
+      summands_.push_back(mixed_bits(2 * i + 2));
+    }
+  }
+
+  // Adds a document: words with one blank between them, pieces with '\n' between them.
+  void add(const char* text, size_t size, bool by_characters, StopFlag stop) {
+    found_.clear();
+    if (!by_characters) add_words(text, size, stop);
+    const bool characters = found_.empty();
+    if (characters) add_characters(text, size, stop);
+    sort_stoppably(found_.begin(), found_.end(), stop);
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    grams_.insert(grams_.end(), found_.begin(), found_.end());
+    offsets_.push_back(grams_.size());
+    characters_.push_back(characters);
+  }
+
+  // Decides on the documents in this order. The first `n_given` are kept without a comparison.
+  void decide(const uint32_t* order, size_t n, size_t n_given, NearOutcome* out, uint8_t* bounded, StopFlag stop) {
+    kept_.clear();
+    lists_ = KeptLists();
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 64 == 0) check_stop(stop, i, n);
+      const uint32_t document = order[i];
+      read_keys(document, stop);
+      out[document] = {kNoneKept, 0};
+      bounded[document] = 0;
+      if (i >= n_given) out[document] = containing(document, bounded[document], stop);
+      if (out[document].kept == kNoneKept) keep(document, stop);
+    }
+  }
+
+  size_t n_documents() const { return characters_.size(); }
+  size_t n_grams(size_t i) const { return offsets_[i + 1] - offsets_[i]; }
+  bool by_characters(size_t i) const { return characters_[i]; }
+  size_t n_bytes() const { return grams_.capacity() * sizeof(uint64_t); }
+  size_t n_all_grams() const { return grams_.size(); }
+
+ private:
+  static constexpr uint32_t kCharacters = 5;
+
+  void add_words(const char* text, size_t size, StopFlag stop) {
+    parts_.clear();
+    for (size_t start = 0, i = 0; i <= size; ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      if (i < size && text[i] != ' ' && text[i] != '\n') continue;
+      if (i > start) parts_.push_back(hash_bytes(text + start, i - start, 0));
+      start = i + 1;
+      if (i == size || text[i] == '\n') end_piece(n_, 1);
+    }
+  }
+
+  void add_characters(const char* text, size_t size, StopFlag stop) {
+    parts_.clear();
+    for (size_t i = 0; i <= size;) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      if (i == size || text[i] == '\n') {
+        // A shorter piece is an n-gram as a whole, so that no document is without any.
+        const size_t n = std::min<size_t>(kCharacters, parts_.size());
+        if (n > 0 || (i == size && found_.empty())) end_piece(n, 2);
+        ++i;
+        continue;
+      }
+      size_t stop_of_one = i + 1;
+      while (stop_of_one < size && (static_cast<uint8_t>(text[stop_of_one]) & 0xc0) == 0x80) ++stop_of_one;
+      parts_.push_back(hash_bytes(text + i, stop_of_one - i, 0));
+      i = stop_of_one;
+    }
+  }
+
+  void end_piece(size_t n, uint64_t seed) {
+    for (size_t i = 0; i + n <= parts_.size(); ++i) found_.push_back(hash_of_parts(parts_.data() + i, n, seed));
+    parts_.clear();
+  }
+
+  // Reads the keys by which the document's candidates are found: its n-grams, or its bands.
+  void read_keys(uint32_t document, StopFlag stop) {
+    if (bands_ == 0) return;
+    minima_.assign(factors_.size(), UINT32_MAX);
+    const uint64_t* grams = grams_.data() + offsets_[document];
+    for (size_t i = 0; i < n_grams(document); ++i) {
+      if (i % 256 == 0) check_stop(stop);
+      for (size_t k = 0; k < minima_.size(); ++k) {
+        minima_[k] = std::min(minima_[k], static_cast<uint32_t>((grams[i] * factors_[k] + summands_[k]) >> 32));
+      }
+    }
+    keys_.clear();
+    for (uint32_t band = 0; band < bands_; ++band) {
+      keys_.push_back(hash_bytes(reinterpret_cast<const char*>(&minima_[size_t{band} * rows_]), rows_ * sizeof(uint32_t), band + 1));
+    }
+  }
+
+  void keep(uint32_t document, StopFlag stop) {
+    const auto rank = static_cast<uint32_t>(kept_.size());
+    kept_.push_back(document);
+    if (bands_ != 0) {
+      for (const uint64_t key : keys_) lists_.add(key, rank);
+      return;
+    }
+    for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      lists_.add(grams_[i], rank);
+    }
+  }
+
+  NearOutcome containing(uint32_t document, uint8_t& bounded, StopFlag stop) {
+    const auto n = static_cast<double>(n_grams(document));
+    const auto least = static_cast<size_t>(std::max(1.0, std::ceil(least_[characters_[document]] * n - 1e-9)));
+    candidates_.clear();
+    if (bands_ == 0) of_ngrams(document, n_grams(document) - least, bounded, stop);
+    else of_bands(bounded);
+    std::sort(candidates_.begin(), candidates_.end());
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    if (candidates_.size() > kMostKept) {
+      bounded = 1;
+      candidates_.resize(kMostKept);
+    }
+    for (const uint32_t rank : candidates_) {
+      const size_t shared = n_shared(document, kept_[rank], stop);
+      if (shared >= least) {
+        bounded = 0;
+        return {kept_[rank], static_cast<uint32_t>(shared)};
+      }
+    }
+    return {kNoneKept, 0};
+  }
+
+  // A document that lacks at most `n_lacking` of the n-grams has one of any n_lacking + 1: the rarest are taken.
+  void of_ngrams(uint32_t document, size_t n_lacking, uint8_t& bounded, StopFlag stop) {
+    chosen_.clear();
+    size_t n_unknown = 0;
+    for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
+      if (i % 1024 == 0) check_stop(stop);
+      const KeptLists::List* list = lists_.find(grams_[i]);
+      if (list != nullptr) chosen_.push_back(list);
+      else if (++n_unknown > n_lacking) return;
+    }
+    const size_t n_needed = std::min(n_lacking + 1 - n_unknown, chosen_.size());
+    const auto rarer = [](const KeptLists::List* a, const KeptLists::List* b) { return a->n != b->n ? a->n < b->n : a->key < b->key; };
+    std::nth_element(chosen_.begin(), chosen_.begin() + static_cast<std::ptrdiff_t>(n_needed) - 1, chosen_.end(), rarer);
+    for (size_t i = 0; i < n_needed; ++i) {
+      if (i % 256 == 0) check_stop(stop);
+      if (chosen_[i]->n > kMostKept) bounded = 1;
+      collect(*chosen_[i]);
+    }
+  }
+
+  void of_bands(uint8_t& bounded) {
+    for (const uint64_t key : keys_) {
+      const KeptLists::List* list = lists_.find(key);
+      if (list == nullptr) continue;
+      if (list->n > kMostKept) bounded = 1;
+      collect(*list);
+    }
+  }
+
+  // Candidates are made distinct now and then, so that there are never many.
+  void collect(const KeptLists::List& list) {
+    lists_.collect(list, candidates_);
+    if (candidates_.size() < 64 * kMostKept) return;
+    std::sort(candidates_.begin(), candidates_.end());
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    if (candidates_.size() > kMostKept + 1) candidates_.resize(kMostKept + 1);
+  }
+
+  size_t n_shared(uint32_t a, uint32_t b, StopFlag stop) const {
+    if (n_grams(a) > n_grams(b)) std::swap(a, b);
+    const uint64_t* at = grams_.data() + offsets_[b];
+    const uint64_t* end = grams_.data() + offsets_[b + 1];
+    const bool by_search = n_grams(b) / 16 > n_grams(a);
+    size_t n = 0;
+    for (size_t i = offsets_[a]; i < offsets_[a + 1] && at != end; ++i) {
+      const uint64_t gram = grams_[i];
+      if (by_search) {
+        at = std::lower_bound(at, end, gram);
+      } else {
+        while (at != end && *at < gram) ++at;
+      }
+      n += at != end && *at == gram;
+      if (i % 1024 == 0) check_stop(stop);
+    }
+    return n;
+  }
+
+  uint32_t n_, bands_, rows_;
+  double least_[2];
+  std::vector<uint64_t> offsets_, grams_, found_, parts_, factors_, summands_, keys_;
+  std::vector<uint32_t> minima_, kept_, candidates_;
+  std::vector<uint8_t> characters_;
+  std::vector<const KeptLists::List*> chosen_;
+  KeptLists lists_;
+};
+
+}  // namespace ngramdb
