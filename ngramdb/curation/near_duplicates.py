@@ -11,7 +11,7 @@ one another by 5-grams of characters, of which they need the share `CHARACTERS_C
 The candidates of a document are the kept documents with one of its rarest n-grams: as many of these as it
 takes for every document that contains it to have one. With sketches they are those with an equal band of
 minimal hashes (MinHash: Broder 1997, "On the resemblance and containment of documents"). Candidates are
-always verified. A document is compared with at most `MOST_KEPT` of them.
+always verified. A document is compared with at most `MOST_CANDIDATES` of them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.near_duplicates import NearDuplicates
+from ngramdb._cext.corpus.near_duplicates import MOST_KEPT, NearDuplicates
 from ngramdb.curation.keeping import DocumentOrder, counting
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
+#: Kept documents that are compared with a document at most.
+MOST_CANDIDATES = MOST_KEPT
 #: The least share of 5-grams of characters.
 CHARACTERS_CONTAINED = 0.9
 
@@ -114,7 +116,7 @@ def near_duplicates(
 
     Notes
     -----
-    Cost: about a microsecond per word and, per verified pair, a nanosecond per n-gram of both; with sketches,
+    Cost: 2 to 3 µs per word and, per verified pair, a nanosecond per n-gram of both; with sketches,
     half a nanosecond per n-gram and hash. Memory: 16 bytes per distinct n-gram of a document, and up to 72
     per distinct n-gram of all kept documents.
     """

@@ -217,7 +217,7 @@ REFUSED = {
         "copy",
     ),
     *("export", "export_arpa", "export_infini_gram", "export_removals", "removals", "removed_documents"),
-    *("language_model", "tokenizer", "warm"),
+    *("language_model", "tokenizer", "warm", "near_duplicates", "delete_near_duplicates"),
 }
 REFUSED_OF_CONNECTIONS = {
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),
