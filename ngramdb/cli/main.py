@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "demo",
     **dict.fromkeys(("info", "check", "compact", "warm"), "maintenance"),
     **dict.fromkeys(("export", "decontaminate"), "exporting"),
+    "curate": "curate",
     "analyze": "maintenance",
     **dict.fromkeys(("perplexity", "agreement"), "evaluation"),
     **dict.fromkeys(("serve", "mcp"), "services"),

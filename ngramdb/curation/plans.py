@@ -1,0 +1,132 @@
+"""Plans of curation: a list of steps for a corpus, read from a file of JSON, TOML or YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_module
+
+yaml: Any = lazy_module("yaml")
+tomllib: Any = lazy_module("tomllib")
+
+# Arguments of each kind of step: required ones, and all.
+KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "delete": (("where",), ("where",)),
+    "fields": (("table",), ("table", "on", "fields", "replace")),
+    "decontaminate": (
+        ("against",),
+        ("against", "by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator"),
+    ),
+    "export": (("path",), ("path", "where", "format")),
+    "statement": (("sql",), ("sql",)),
+}
+KEYS = ("corpus", "steps")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: its kind, its arguments, and the name of the version that it makes.
+
+    The name depends on the corpus and on all steps up to this one, so that a changed plan runs again from the
+    first step that changed.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any]
+    version: str
+
+    def __str__(self) -> str:
+        return ", ".join([self.kind, *(f"{key} = {value!r}" for key, value in self.arguments.items())])
+
+
+@dataclass(frozen=True)
+class CurationPlan:
+    """The corpus and the steps."""
+
+    corpus: str
+    steps: tuple[Step, ...]
+
+
+def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> CurationPlan:
+    """Read a plan from a file, or from the same data as a dictionary.
+
+    Raises
+    ------
+    InvalidArgument
+        The file cannot be read, or is no plan; the message names the file and the step.
+    """
+    if isinstance(source, Mapping):
+        return _plan(source, "the plan")
+    path = os.fspath(source)
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = _parsed(path, file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{path}: cannot be read: {error}") from error
+    return _plan(content, path)
+
+
+def _parsed(path: str, text: str) -> Any:
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".json":
+        return _loaded(path, lambda: json.loads(text), ValueError)
+    if ending == ".toml":
+        try:
+            error = tomllib.TOMLDecodeError
+        except ImportError as missing:
+            raise InvalidArgument(f"{path}: TOML needs Python 3.11; write the plan as JSON") from missing
+        return _loaded(path, lambda: tomllib.loads(text), error)
+    if ending in (".yaml", ".yml"):
+        try:
+            error = yaml.YAMLError
+        except ImportError as missing:
+            raise InvalidArgument(
+                f"{path}: YAML needs PyYAML: pip install pyyaml; or write the plan as JSON or TOML"
+            ) from missing
+        return _loaded(path, lambda: yaml.safe_load(text), error)
+    raise InvalidArgument(f"{path}: the name of a plan must end in .json, .toml, .yaml or .yml")
+
+
+def _loaded(path: str, load: Any, error: type[Exception]) -> Any:
+    try:
+        return load()
+    except error as wrong:
+        raise InvalidArgument(f"{path}: {wrong}") from wrong
+
+
+def _plan(content: Any, where: str) -> CurationPlan:
+    if not isinstance(content, Mapping) or set(content) != set(KEYS):
+        raise InvalidArgument(f"{where}: must have the keys corpus and steps, and no other")
+    corpus, steps = content["corpus"], content["steps"]
+    if not isinstance(corpus, str) or not isinstance(steps, list) or not steps:
+        raise InvalidArgument(f"{where}: corpus must be a name, and steps a list of at least one step")
+    digest = hashlib.sha256(corpus.encode())
+    found = []
+    for k, step in enumerate(steps, start=1):
+        kind, arguments = _step(step, f"{where}: step {k}")
+        digest.update(json.dumps([kind, arguments], sort_keys=True, default=str).encode())
+        found.append(Step(kind, arguments, f"curate {digest.hexdigest()[:12]} step {k}"))
+    return CurationPlan(corpus, tuple(found))
+
+
+def _step(step: Any, where: str) -> tuple[str, Mapping[str, Any]]:
+    if not isinstance(step, Mapping) or len(step) != 1:
+        raise InvalidArgument(f"{where}: must have one key, its kind: {', '.join(KINDS)}")
+    ((kind, given),) = step.items()
+    if kind not in KINDS:
+        raise InvalidArgument(f"{where}: unknown kind {kind!r}; known: {', '.join(KINDS)}")
+    required, known = KINDS[kind]
+    # One argument may stand alone: `delete: year < 2000`.
+    arguments = given if isinstance(given, Mapping) else {required[0]: given}
+    for name in arguments:
+        if name not in known:
+            raise InvalidArgument(f"{where}: {kind} has no argument {name!r}; known: {', '.join(known)}")
+    if required[0] not in arguments:
+        raise InvalidArgument(f"{where}: {kind} needs the argument {required[0]}")
+    return kind, arguments

@@ -1,0 +1,108 @@
+"""Plans of curation: steps run once each, continue after an interruption, and are reported."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+import ngramdb
+from ngramdb.api.verbs import curating
+from ngramdb.api.verbs.curating import curate
+from ngramdb.errors import InvalidArgument
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / "exam.txt").write_text("what is the capital of this country\n")
+    (tmp_path / "scores.jsonl").write_text('{"id": 1, "edu": 5}\n{"id": 2, "edu": 1}\n')
+    return {
+        "corpus": "c",
+        "steps": [
+            {"fields": {"table": str(tmp_path / "scores.jsonl"), "on": "id"}},
+            {"delete": "edu < 3"},
+            {"decontaminate": {"against": str(tmp_path / "exam.txt"), "by": "gpt3", "n": 5}},
+            {"statement": 'DELETE DOCS WHERE "spam"'},
+            {"export": {"path": str(tmp_path / "out.jsonl")}},
+        ],
+    }
+
+
+@pytest.fixture
+def db():
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(
+            [
+                {"text": "one two", "id": 1},
+                {"text": "three", "id": 2},
+                {"text": "Q: what is the capital of this country", "id": 3},
+                {"text": "some spam", "id": 4},
+            ]
+        )
+        yield db
+
+
+def test_steps_run_once_and_are_reported(db, plan, tmp_path):
+    told = curate(db, plan, sample=2, report=tmp_path / "r.json")
+    assert [step["removed_documents"] for step in told["steps"]] == [0, 1, 1, 1, 0]
+    assert [len(step["examples"]) for step in told["steps"]] == [0, 1, 1, 1, 0]
+    assert json.loads((tmp_path / "out.jsonl").read_text())["id"] == 1
+    assert len(json.loads((tmp_path / "r.json").read_text())["steps"]) == 5
+    version = db.version
+    again = curate(db, plan, report=tmp_path / "r.html")
+    assert all(step["done_before"] for step in again["steps"]) and db.version == version
+    assert "Curation of c" in (tmp_path / "r.html").read_text()
+
+
+def test_an_interrupted_plan_continues(db, plan, monkeypatch):
+    def stop(connection, corpus, arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setitem(curating._RUNS, "decontaminate", stop)
+        with pytest.raises(KeyboardInterrupt):
+            curate(db, plan)
+    told = curate(db, plan)
+    assert [step["done_before"] for step in told["steps"]] == [True, True, False, False, False]
+    assert db.corpus("c").count_docs() == 1
+
+
+def test_a_dry_run_changes_nothing(db, plan):
+    version = db.version
+    told = curate(db, {"corpus": "c", "steps": [{"delete": '"one"'}, *plan["steps"][2:]]}, dry_run=True)
+    assert [step["would_remove"] for step in told["steps"]] == [1, 1, None, 0]
+    assert db.version == version
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.json", '{"corpus": "c", "steps": [{"delete": "id = 1"}]}'),
+        ("p.toml", 'corpus = "c"\n[[steps]]\ndelete = "id = 1"\n'),
+        ("p.yaml", "corpus: c\nsteps:\n- delete: id = 1\n"),
+    ],
+)
+def test_files(db, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    needed = {"p.json": "json", "p.toml": "tomllib", "p.yaml": "yaml"}[name]
+    if find_spec(needed) is None:
+        with pytest.raises(InvalidArgument, match=r"needs Py"):
+            curate(db, tmp_path / name)
+    else:
+        assert curate(db, tmp_path / name)["steps"][0]["removed_documents"] == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([], "at least one step"),
+        ([{"deleet": "x"}], "unknown kind 'deleet'"),
+        ([{"delete": {"were": "x"}}], "no argument 'were'"),
+        ([{"fields": {"on": "id"}}], "needs the argument table"),
+        ([{"delete": "x", "export": "y"}], "must have one key"),
+    ],
+)
+def test_wrong_plans(db, steps, message):
+    with pytest.raises(InvalidArgument, match=message):
+        curate(db, {"corpus": "c", "steps": steps})
