@@ -141,3 +141,25 @@ def contamination_measure(name: str) -> ContaminationMeasure:
         if one.name == name:
             return one
     raise InvalidArgument(f"by must be one of {', '.join(CONTAMINATION_NAMES)}, not {name!r}")
+
+
+class DocumentFunction(NamedTuple):
+    """A function of a document, written as NAME(parameters) where a field may be (its name in any case).
+
+    `parameters` are what its whole numbers are, in order. With `has_dialects`, AS takes one of DIALECTS.
+    `is_whole`: its values are whole numbers. `needs_text`: it is computed from the text.
+    """
+
+    parameters: tuple[str, ...] = ()
+    has_dialects: bool = False
+    is_whole: bool = False
+    needs_text: bool = False
+
+
+DOCUMENT_FUNCTIONS = {
+    "dup_ngram_share": DocumentFunction(("the length of the n-grams",), has_dialects=True),
+    "top_ngram_share": DocumentFunction(("the length of the n-grams",), has_dialects=True),
+    "dup_line_share": DocumentFunction(has_dialects=True, needs_text=True),
+}
+# Programs whose definitions of a function can be chosen.
+DIALECTS = ("datatrove", "datamap")

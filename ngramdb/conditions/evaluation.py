@@ -213,7 +213,7 @@ class Evaluator:
         doc_id = choices.one_id(expr)
         if doc_id is not None:
             return self._with_id(doc_id, candidates)
-        values = self._fields.read(expr.path, expr.own, candidates)
+        values = self._fields.read(expr.path, expr.own, candidates, expr.function)
         holds = meets(expr, date_parts(values, expr.part) if expr.part else values)
         if candidates is None:
             return np.flatnonzero(holds).astype(np.uint32)

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.conditions.document_functions import values_of
 from ngramdb.errors import CorruptionError
-from ngramdb.planner.plan import FieldKey
+from ngramdb.planner.plan import FieldKey, FunctionCall
 from ngramdb.segments.base import Segment
 from ngramdb.segments.metadata_columns import JSON, import_pandas
 from ngramdb.source import IntArray
@@ -92,11 +93,15 @@ class FieldReader:
         self._lengths: NDArray[np.int64] | None = None
         self._rest: list[Any] | None = None
 
-    def read(self, path: str, own: bool, docs: Docs | None) -> Values:
+    def read(self, path: str, own: bool, docs: Docs | None, function: FunctionCall | None = None) -> Values:
         """Return the values of these documents (ascending; None: all), in their order.
 
         Cost: nothing is copied except for single documents; columns of JSON are parsed, 1 µs per value.
         """
+        if function is not None:
+            every = np.arange(self._segment.n_documents, dtype=np.uint32) if docs is None else docs
+            values = values_of(function, self._segment, every)
+            return Numbers(values, np.isnan(values))
         if own:
             numbers = self._doc_ids(docs) if path == DOC_ID else self._read_lengths(docs)
             return Numbers(numbers, np.zeros(len(numbers), dtype=np.bool_))
@@ -336,7 +341,7 @@ def _whole_times(value: int | float, divisor: int | float) -> int | None:
 
 def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:
     """Return a field of documents, or values computed from it, by numbers: for grouping and ordering."""
-    codes = encoded(reader.read(key.path, key.own, docs))
+    codes = encoded(reader.read(key.path, key.own, docs, key.function))
     return _computed(codes, key) if key.is_computed else codes
 
 
@@ -346,7 +351,7 @@ def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[
     Returns the indexes of documents, ascending, and the elements by number. A document with an empty list
     has one element without a value.
     """
-    values = reader.read(key.path, key.own, docs)
+    values = reader.read(key.path, key.own, docs, key.function)
     if isinstance(values, Objects):
         values = _listed(values)
     n = len(values)

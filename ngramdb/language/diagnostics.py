@@ -132,7 +132,9 @@ def _describe(situation: Situation) -> list[str]:
     keywords.sort(key=lambda t: t in CLAUSE_HEADS and not _continues(t, situation))
     words = [situation.spell(t) for t in keywords]
     for terminal, names in syntax.REGISTERED.items():
-        words += map(str.upper, names) if situation.may_be(terminal) else ()
+        # Among fields, functions are what YEAR is: rarely needed.
+        listed = terminal != "FUNCTION_NAME" and situation.may_be(terminal)
+        words += map(str.upper, names) if listed else ()
     if situation.may_be("TEXT_LITERAL"):
         words.append(_NGRAM)
     if any_value:

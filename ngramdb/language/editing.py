@@ -217,7 +217,11 @@ def _phrases(state: State, terminals: Sequence[str], partial: str) -> tuple[str,
     marks: dict[str, str] = {}
     if "FIELD_NAME" in terminals:
         marks = {**dict.fromkeys(syntax.CALLED, "("), **dict.fromkeys(syntax.COUNTED, " 1")}
-    registered = (name.upper() for t in terminals for name in syntax.REGISTERED.get(t, ()))
+    registered = (
+        name.upper() + ("(" if t == "FUNCTION_NAME" else "")
+        for t in terminals
+        for name in syntax.REGISTERED.get(t, ())
+    )
     return (
         *(syntax.phrase(state, keyword) + marks.get(keyword, "") for keyword in fitting),
         *(name for name in registered if name.startswith(beginning)),

@@ -31,7 +31,7 @@ from ngramdb.language.scanner import (
     read_text,
     read_token_ids,
 )
-from ngramdb.language.syntax import END, RefusedError, State
+from ngramdb.language.syntax import END, RefusedError, State, is_like_function
 from ngramdb.language.transformer import AstBuilder
 from ngramdb.lazy import lazy_module, lazy_pattern
 
@@ -253,7 +253,15 @@ class Walk:
             constant = keyword in _CONSTANTS
             node = ast.Value(_CONSTANTS[keyword], span=ast.Span(start, stop)) if constant else None
             return Lexeme(keyword, start, stop, node)
-        return Lexeme(self._one_of(syntax.NAMES), start, stop, ast.Name(raw, span=ast.Span(start, stop)))
+        terminal = self._one_of(syntax.NAMES)
+        if terminal == "FIELD_NAME" and self._is_called(raw, stop):
+            terminal = "FUNCTION_NAME"
+        return Lexeme(terminal, start, stop, ast.Name(raw, span=ast.Span(start, stop)))
+
+    def _is_called(self, word: str, stop: int) -> bool:
+        """Return True if the word, which ends at `stop`, is the name of a function, perhaps misspelt."""
+        called = _PARENTHESIS.match(self._text, stop)
+        return called is not None and "FUNCTION_NAME" in self._state.choices() and is_like_function(word)
 
     def _is_keyword(self, word: str, stop: int) -> bool:
         """Return True if the word, spelt as a keyword and ending at `stop`, is a keyword here."""

@@ -17,6 +17,9 @@ from ngramdb.language.scanner import Fault
 # default limit of 1,000.
 MAX_DEPTH = 100
 
+# Terminals of whole numbers.
+_AMOUNTS = frozenset({"INTEGER_LITERAL", "PARAMETER"})
+
 # The label of two clauses of SCORE, of which one can be given.
 UNIT = "SENTENCE or DOCUMENT"
 # Fields of statements that are not named as their clauses are.
@@ -134,9 +137,9 @@ def node_of(value: Any) -> Any:
     return value.node if isinstance(value, Lexeme) else value
 
 
-def fields_of(children: Sequence[Any]) -> tuple[ast.Field, ...]:
-    """Return the fields among the parts."""
-    return tuple(child for child in children if isinstance(child, ast.Field))
+def fields_of(children: Sequence[Any]) -> tuple[ast.Field | ast.Called, ...]:
+    """Return the fields and functions of documents among the parts."""
+    return tuple(child for child in children if isinstance(child, (ast.Field, ast.Called)))
 
 
 def operator_of(lexeme: Lexeme) -> str:
@@ -292,6 +295,14 @@ class ConditionRules:
     def date_part(self, children: list[Any]) -> ast.DatePart:
         return ast.DatePart(children[2], children[0].type.lower(), span=span_of(children))
 
+    def called(self, children: list[Any]) -> ast.Called:
+        clauses = clauses_of(children)
+        numbers = tuple(child.node for child in children if getattr(child, "type", "") in _AMOUNTS)
+        return ast.Called(_in_small_letters(children[0]), numbers, clauses.get("AS"), span=span_of(children))
+
+    def dialect(self, children: list[Any]) -> Clause:
+        return clause_of("AS", _in_small_letters(children[1]), children)
+
     def field(self, children: list[Any]) -> ast.Field:
         return ast.Field(tuple(child.node.value for child in children[::2]), span=span_of(children))
 
@@ -352,6 +363,11 @@ class ConditionRules:
     ignoring_diacritics = flag_clause("IGNORE DIACRITICS")
     prefix = flag_clause("PREFIX")
     ignoring_case = flag_clause("IGNORE CASE")
+
+
+def _in_small_letters(lexeme: Lexeme) -> ast.Name:
+    name = cast("ast.Name", lexeme.node)
+    return ast.Name(name.value.lower(), span=name.span)
 
 
 def _is_ngram(node: Any) -> bool:

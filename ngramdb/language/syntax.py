@@ -15,12 +15,12 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from ngramdb import fork_safety
-from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
+from ngramdb.registries import ASSOCIATION_MEASURES, DIALECTS, DOCUMENT_FUNCTIONS, KEYNESS_MEASURES
 
 STARTS = ("script", "condition", "model", "pattern", "group_keys")
 # Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
@@ -39,10 +39,25 @@ NAMES = (
     "NEW_NAME",
     "ASSOCIATION_NAME",
     "KEYNESS_NAME",
+    "FUNCTION_NAME",
+    "DIALECT_NAME",
 )
 # Names from a registry, which count in any case; the binder rejects others.
-REGISTERED = {"ASSOCIATION_NAME": ASSOCIATION_MEASURES, "KEYNESS_NAME": KEYNESS_MEASURES}
+REGISTERED: Mapping[str, Collection[str]] = {
+    "ASSOCIATION_NAME": ASSOCIATION_MEASURES,
+    "KEYNESS_NAME": KEYNESS_MEASURES,
+    "FUNCTION_NAME": DOCUMENT_FUNCTIONS,
+    "DIALECT_NAME": DIALECTS,
+}
 STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL", "VERSION_LITERAL")
+
+
+def is_like_function(word: str) -> bool:
+    """Return True if a word before a parenthesis is probably meant to be the name of a document function."""
+    import difflib
+
+    name = word.lower()
+    return name in DOCUMENT_FUNCTIONS or bool(difflib.get_close_matches(name, DOCUMENT_FUNCTIONS, n=1))
 
 
 class Syntax(NamedTuple):

@@ -301,7 +301,7 @@ class QuestionRules:
         return tuple(children[::2])
 
     def divided(self, children: list[Any]) -> ast.Divided:
-        what = next(child for child in children if isinstance(child, (ast.Field, ast.DatePart)))
+        what = next(child for child in children if isinstance(child, (ast.Field, ast.DatePart, ast.Called)))
         divisor, *factor = (child.node for child in children if getattr(child, "type", "") in _NUMBERS)
         return ast.Divided(what, divisor, *factor, span=span_of(children))
 

@@ -241,7 +241,7 @@ def _field_test(
             if isinstance(node, ast.Like):
                 what = f"LIKE compares strings, and {name} is a {kind}"
             scope.fail(PlanError, what, value_node)
-    found = plan.FieldTest(key.path, predicate, key.own, negated, part)
+    found = plan.FieldTest(key.path, predicate, key.own, negated, part, key.function)
     scope.doubt(never_true(found))
     if isinstance(node, ast.Like):
         scope.doubt(_of_star(values))

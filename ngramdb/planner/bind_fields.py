@@ -15,6 +15,7 @@ from ngramdb.planner import plan
 from ngramdb.planner.parameters import listing, nearest
 from ngramdb.planner.plan.fields import PREFIX, column_of, plain_name
 from ngramdb.planner.scope import Scope
+from ngramdb.registries import DIALECTS, DOCUMENT_FUNCTIONS
 from ngramdb.source import PARSED_TYPE, Corpus
 
 # Fields of every document besides metadata, with their types.
@@ -40,9 +41,52 @@ def field_types(corpus: Corpus) -> dict[str, set[str]]:
     return found
 
 
+def bound_function(scope: Scope, node: ast.Called, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
+    """Return the key of a document function, and the types of its values.
+
+    Raises
+    ------
+    BindError
+        No function or dialect has the name; names the nearest one.
+    PlanError
+        Arguments that the function does not take.
+    """
+    name, shown = node.name.value, node.name.value.upper()
+    if name not in DOCUMENT_FUNCTIONS:
+        written = ast.Name(shown, span=node.name.span)
+        scope.unknown("document function", written, [one.upper() for one in DOCUMENT_FUNCTIONS], "")
+    definition = DOCUMENT_FUNCTIONS[name]
+    if len(node.numbers) != len(definition.parameters):
+        takes = " and ".join(definition.parameters) or "no numbers"
+        scope.fail(PlanError, f"{shown} takes {takes} in parentheses", node)
+    pairs = zip(node.numbers, definition.parameters, strict=True)
+    numbers = [scope.number(number, f"{what} of {shown}", 1) for number, what in pairs]
+    if corpus.tokenizer.kind == "tokens" and (definition.needs_text or node.dialect is not None):
+        what = f"{shown}{' AS …' * (not definition.needs_text)} measures texts"
+        scope.fail(PlanError, f"{what}, and the documents of {corpus.entry.name} are token ids", node)
+    call = plan.FunctionCall(
+        name,
+        corpus,
+        tuple(number for number in numbers if number is not None),
+        _dialect(scope, node.dialect, shown, definition.has_dialects),
+    )
+    key = plan.FieldKey(call.label(), own=True, function=call)
+    return key, {"int64" if definition.is_whole else "float64"}
+
+
+def _dialect(scope: Scope, node: ast.Name | None, function: str, has_dialects: bool) -> str:
+    if node is None:
+        return ""
+    if not has_dialects:
+        scope.fail(PlanError, f"{function} has one definition: leave out AS {node.value}", node)
+    if node.value not in DIALECTS:
+        scope.unknown("dialect", node, DIALECTS, "")
+    return node.value
+
+
 def bound_field(
     scope: Scope,
-    node: ast.Field,
+    node: ast.Field | ast.Called,
     corpus: Corpus,
     as_ngram: Callable[[], str] = lambda: '"…"',
     others: tuple[str, ...] = (),
@@ -59,6 +103,8 @@ def bound_field(
     BindError
         No document has such a field; names the nearest one.
     """
+    if isinstance(node, ast.Called):
+        return bound_function(scope, node, corpus)
     path = path_of(node.keys)
     if path in OWN_FIELDS:
         return plan.FieldKey(path, own=True), {OWN_FIELDS[path]}
@@ -118,7 +164,7 @@ def bound_key(
         return plan.changed(bound_field(scope, node.field, corpus)[0], unnested=True)
     if isinstance(node, ast.DatePart):
         return plan.changed(bound_date(scope, node, corpus)[0], part=node.part)
-    if isinstance(node, ast.Field):
+    if isinstance(node, (ast.Field, ast.Called)):
         return bound_field(scope, node, corpus, others=others)[0]
     if isinstance(node, ast.Form) and "form" in field_types(corpus):
         return plan.FieldKey("form")
@@ -155,7 +201,7 @@ def bound_date(scope: Scope, node: ast.DatePart, corpus: Corpus) -> tuple[plan.F
     return key, {"int64"}
 
 
-def _field_of(node: ast.Field | ast.DatePart) -> ast.Field:
+def _field_of(node: ast.Tested) -> ast.Field | ast.Called:
     return node.field if isinstance(node, ast.DatePart) else node
 
 
@@ -167,16 +213,18 @@ def _number(scope: Scope, node: ast.Scalar) -> int | float:
 
 
 def returned_fields(
-    scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus, beside: bool = False
+    scope: Scope, nodes: tuple[ast.Field | ast.Called, ...], corpus: Corpus, beside: bool = False
 ) -> tuple[plan.FieldKey, ...]:
-    """Bind the fields of RETURNING: metadata, `doc_id`, `length` and `text`.
+    """Bind the fields of RETURNING: metadata, `doc_id`, `length`, `text` and functions of documents.
 
     `*` means all of them, in the order of DOCS. With `beside`, rows have their document's id already, so that
     `doc_id` is dropped, and `*` means the metadata.
     """
     keys: list[plan.FieldKey] = []
     for node in nodes:
-        if node.keys == (ast.EVERY_FIELD,):
+        if isinstance(node, ast.Called):
+            keys.append(bound_function(scope, node, corpus)[0])
+        elif node.keys == (ast.EVERY_FIELD,):
             metadata = [plan.FieldKey(path) for path in field_types(corpus)]
             own = [plan.FieldKey(name, own=True) for name in (*OWN_FIELDS, TEXT)]
             keys += metadata if beside else [own[0], *metadata, *own[1:]]

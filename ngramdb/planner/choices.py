@@ -135,6 +135,8 @@ def work(expr: DocExpr, sizes: Sizes) -> float:
     if isinstance(expr, FieldTest):
         if one_id(expr) is not None:
             return 1.0
+        if expr.function is not None:
+            return OVERLAP_WORK * sizes.n_tokens
         costly = not expr.own and sizes.is_parsed(expr.path)
         return sizes.n_documents * (PARSED_FIELD_WORK if costly else FIELD_WORK)
     return OVERLAP_WORK * sizes.n_tokens if isinstance(expr, OverlapTest) else 0.0

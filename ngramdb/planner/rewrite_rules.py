@@ -117,7 +117,7 @@ def _fold_field(expr: Node) -> Node:
     if predicate.is_unknown:
         return NoDocs("a comparison with NULL is never true")
     if isinstance(predicate, Compared):
-        return _fold_own(expr, predicate) if expr.own else expr
+        return _fold_own(expr, predicate) if expr.own and expr.function is None else expr
     if expr.negated:
         # Without NULL in the list, the condition is still unknown for documents without a value.
         return NoDocs("NOT IN is never true with NULL in the list") if _has_null(predicate) else expr

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.conditions.document_functions import values_of
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.dataframes import type_that_came
 from ngramdb.executor.result import ColumnType, Result, Row
 from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument
+from ngramdb.registries import DOCUMENT_FUNCTIONS
 from ngramdb.segments.base import Segment
 from ngramdb.segments.metadata_builder import MAX_COLUMNS
 from ngramdb.segments.metadata_columns import (
@@ -200,6 +202,12 @@ def value_at(values: dict[str, Any], path: str, fields: Fields) -> Any:
 _OWN_TYPES: dict[str, type] = {"doc_id": int, "length": int, "text": str}
 
 
+def _type_of_own(key: FieldKey) -> type:
+    if key.function is None:
+        return _OWN_TYPES[key.path]
+    return int if DOCUMENT_FUNCTIONS[key.function.name].is_whole else float
+
+
 class ReturnedColumns:
     """RETURNING: the values of some fields of documents. Texts are read only for the field `text`.
 
@@ -215,7 +223,7 @@ class ReturnedColumns:
         self._of_metadata = any(not key.own for key in keys)
         self.names = tuple(key.path if key.own else column_of(key.path, self._stored) for key in keys)
         self.types: tuple[ColumnType, ...] = tuple(
-            _OWN_TYPES[key.path] if key.own else column_type(self._stored.get(key.path, ())) for key in keys
+            _type_of_own(key) if key.own else column_type(self._stored.get(key.path, ())) for key in keys
         )
 
     def describe(self, result: Result, first: int = 0) -> None:
@@ -230,6 +238,9 @@ class ReturnedColumns:
     def _value(self, segment: Segment, i: int, key: FieldKey, metadata: dict[str, Any]) -> Any:
         if not key.own:
             return value_at(metadata, key.path, self._stored)
+        if key.function is not None:
+            found = values_of(key.function, segment, np.array([i], dtype=np.uint32)).tolist()[0]
+            return None if found != found else found
         if key.path == "doc_id":
             return segment.doc_id(i)
         if key.path == "length":

@@ -31,8 +31,9 @@ LANGUAGE = ROOT / "docs" / "language.md"
 # The pages of the language are one story, in this order: some examples use a corpus or a version that an
 # earlier page has made.
 STATEMENTS = """
-    use count patterns count-docs prob using dist score generate docs conditions kwic collocates keywords
-    dispersion ngrams trace sample explain create-corpus copy-from drop-corpus attach show check set
+    use count patterns count-docs prob using dist score generate docs conditions document-functions kwic
+    collocates keywords dispersion ngrams trace sample explain create-corpus copy-from drop-corpus attach
+    show check set
     delete-docs sums-and-differences alter-corpus restore-corpus keep-version compact copy-to analyze
 """
 STORY = [

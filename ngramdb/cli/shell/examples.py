@@ -65,8 +65,11 @@ _GRAMMAR = (
 source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']}
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
-fields:     field {, field} | *
-tested:     field | YEAR(field) | MONTH(field) | DAY(field)
+fields:     field | function {, field | function} | *
+tested:     field | YEAR(field) | MONTH(field) | DAY(field) | function
+function:   DUP_NGRAM_SHARE(n [AS dialect]) | TOP_NGRAM_SHARE(n [AS dialect])
+            | DUP_LINE_SHARE([AS dialect])
+dialect:    DATATROVE | DATAMAP
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
 """

@@ -24,6 +24,7 @@ from .nodes import AnyToken as AnyToken
 from .nodes import Beside as Beside
 from .nodes import Between as Between
 from .nodes import Bounds as Bounds
+from .nodes import Called as Called
 from .nodes import Comparison as Comparison
 from .nodes import Condition as Condition
 from .nodes import Contains as Contains

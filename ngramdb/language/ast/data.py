@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ngramdb.language.ast.nodes import (
+    Called,
     Condition,
     Explain,
     Field,
@@ -61,7 +62,7 @@ class Delete(Statement):
     """DELETE DOCS WHERE cond [RETURNING field, …]."""
 
     where: Condition
-    returning: tuple[Field, ...] = ()
+    returning: tuple[Field | Called, ...] = ()
     source: Source | None = None
 
 

@@ -334,10 +334,19 @@ class DatePart(Node):
 
 
 @dataclass(frozen=True)
+class Called(Node):
+    """`DUP_NGRAM_SHARE(5 AS datatrove)`: a value computed from a document."""
+
+    name: Name
+    numbers: tuple[Scalar, ...] = ()
+    dialect: Name | None = None
+
+
+@dataclass(frozen=True)
 class Divided(Node):
     """`field / n` and `field / n * m`: how many whole times n is in a value, times m."""
 
-    what: Field | DatePart
+    what: Tested
     divisor: Scalar
     factor: Scalar | None = None
 
@@ -363,5 +372,5 @@ class Form(Node):
 
 
 # The operand that a condition tests, or that groups and orders rows.
-Tested = Field | DatePart
-GroupKey = Field | DatePart | Divided | Unnested | Beside | Form
+Tested = Field | DatePart | Called
+GroupKey = Field | DatePart | Called | Divided | Unnested | Beside | Form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ngramdb.language.ast.nodes import (
+    Called,
     Condition,
     Field,
     GroupKey,
@@ -73,7 +74,7 @@ class Docs(Question):
     offset: Scalar | None = None
     sample: Sample | None = None
     source: Source | None = None
-    returning: tuple[Field, ...] = ()
+    returning: tuple[Field | Called, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Kwic(Question):
     offset: Scalar | None = None
     sample: Sample | None = None
     source: Source | None = None
-    returning: tuple[Field, ...] = ()
+    returning: tuple[Field | Called, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Trace(Question):
     min_length: Scalar | None = None
     source: Source | None = None
     where: Condition | None = None
-    returning: tuple[Field, ...] = ()
+    returning: tuple[Field | Called, ...] = ()
 
 
 # ---- Questions about words: collocates, keywords, dispersion, and their clauses.

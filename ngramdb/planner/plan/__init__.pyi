@@ -15,6 +15,7 @@ from .documents import UnionOf as UnionOf
 from .fields import OWN_COLUMNS as OWN_COLUMNS
 from .fields import Compared as Compared
 from .fields import FieldKey as FieldKey
+from .fields import FunctionCall as FunctionCall
 from .fields import InRange as InRange
 from .fields import Missing as Missing
 from .fields import OneOf as OneOf

@@ -16,7 +16,7 @@ from ngramdb.types import are_token_ids
 
 if TYPE_CHECKING:
     from ngramdb.patterns.nodes import Pattern
-    from ngramdb.planner.plan.fields import Predicate
+    from ngramdb.planner.plan.fields import FunctionCall, Predicate
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ class FieldTest(DocExpr):
     """Documents for which the predicate on a field is true, or, if `negated`, false: unknown is neither.
 
     `own` distinguishes `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
-    `part` is the part of its dates that is tested, 'year', 'month' or 'day'.
+    `part` is the part of its dates that is tested, 'year', 'month' or 'day'. `function` computes its values,
+    and `path` is the call.
     """
 
     path: str
@@ -137,6 +138,7 @@ class FieldTest(DocExpr):
     own: bool = False
     negated: bool = False
     part: str = ""
+    function: FunctionCall | None = None
 
     @property
     def name(self) -> str:

@@ -13,11 +13,15 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from ngramdb import interrupts
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import dataclass, lazy_pattern
+
+if TYPE_CHECKING:
+    from ngramdb.source import Corpus
 
 Scalar = str | int | float | bool
 # Values that are checked between two interrupt checks: at most about ten milliseconds.
@@ -282,10 +286,30 @@ _ESCAPED = lazy_pattern(r"\\(.)")
 
 
 @dataclass(frozen=True)
+class FunctionCall:
+    """A function of documents with its arguments: the values of a field that is not stored.
+
+    `name` is a key of `registries.DOCUMENT_FUNCTIONS`, `numbers` are its arguments; `corpus` has the
+    documents.
+    """
+
+    name: str
+    corpus: Corpus = field(compare=False, repr=False)
+    numbers: tuple[int, ...] = ()
+    dialect: str = ""
+
+    def label(self) -> str:
+        inside = ", ".join(map(str, self.numbers))
+        as_dialect = f"AS {self.dialect}" if self.dialect else ""
+        return f"{self.name.upper()}({' '.join(filter(None, (inside, as_dialect)))})"
+
+
+@dataclass(frozen=True)
 class FieldKey:
     """A field that rows are grouped or ordered by or have as a column, or a value computed from it.
 
-    `path` is that of metadata; with `own` it is `doc_id`, `length` or `text`. Applied in this order:
+    `path` is that of metadata; with `own` it is `doc_id`, `length`, `text`, or the call of `function`.
+    Applied in this order:
     `unnested` yields the elements of lists one by one; `part` ('year', 'month' or 'day') takes that part of
     dates; `divisor` divides a number, rounding down, and `factor` multiplies the quotient.
     """
@@ -297,6 +321,7 @@ class FieldKey:
     divisor: int | float | None = None
     factor: int | float | None = None
     unnested: bool = False
+    function: FunctionCall | None = None
 
     @property
     def is_computed(self) -> bool:

@@ -123,7 +123,15 @@ sources = st.lists(terms, min_size=1, max_size=3).flatmap(
 # `docs` needs its backquotes behind COUNT.
 keys_of_fields = st.sampled_from(["year", "limit", "`my docs`", "`docs`", "count", "within", "overlap"])
 fields = st.lists(keys_of_fields, min_size=1, max_size=3).map(".".join)
-dated = fields | filled("{}({})", st.sampled_from(["YEAR", "month", "Day"]), fields)
+calls = st.sampled_from(
+    [
+        "DUP_NGRAM_SHARE(5)",
+        "top_ngram_share(? AS DataMap)",
+        "Dup_Line_Share()",
+        "DUP_LINE_SHARE(AS datatrove)",
+    ]
+)
+dated = fields | calls | filled("{}({})", st.sampled_from(["YEAR", "month", "Day"]), fields)
 factors = st.sampled_from(["10", "?", "2.5", ":k"])
 divided = dated | filled("{} / {}", dated, factors) | filled("FLOOR({} / {}) * {}", dated, factors, factors)
 group_keys = st.one_of(
@@ -273,7 +281,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         FROM=sources,
         WHERE=conditions,
         MIN_LENGTH=amounts,
-        RETURNING=listed(fields),
+        RETURNING=listed(fields | calls),
     ),
     ast.Prob: statement(
         filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, WHERE=conditions, USING=models
@@ -308,7 +316,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ),
     ast.CopyTo: filled("COPY ({}) TO {} {}", docs, strings, options),
     ast.Delete: statement(
-        conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields)
+        conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields | calls)
     ),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
     ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),

@@ -74,6 +74,18 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     (
+        "DOCS WHERE dup_line_share() > 1 ORDER BY TOP_NGRAM_SHARE(2) "
+        "RETURNING x, Dup_Ngram_Share(? AS DataMap)",
+        ast.Docs(
+            where=Comparison(ast.Called(ast.Name("dup_line_share")), ">", Value(1)),
+            order_by=(OrderBy(ast.Called(ast.Name("top_ngram_share"), (Value(2),))),),
+            returning=(
+                Field(("x",)),
+                ast.Called(ast.Name("dup_ngram_share"), (Parameter(index=0),), ast.Name("datamap")),
+            ),
+        ),
+    ),
+    (
         'COUNT "a" GROUP BY FLOOR(YEAR(d) / 10) * 10, UNNEST(tags), year, left, form.x, unnest',
         ast.Count(
             A,

@@ -1,0 +1,292 @@
+"""Functions of a document, whose values are tested, ordered, grouped and returned like those of a field.
+
+docs/statements/document-functions.md defines each one. An n-gram is a run of n tokens within a piece of the
+document (`segments.base.Breaks`); each place counts. `datatrove` and `datamap` are the definitions of these
+programs (`GopherRepetitionFilter`, `MassiveWebRepetitionFilter`), with the corpus's tokens as words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.conditions.overlap_field import token_chunks
+from ngramdb.fork_safety import cached_property
+from ngramdb.planner.plan import FunctionCall
+from ngramdb.segments.base import Segment
+from ngramdb.segments.container.layout import piece_offsets
+from ngramdb.types import Docs
+
+Ints = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+Values = NDArray[Any]
+
+# Tokens of the loop of datatrove between two interrupt checks.
+CHECK_TOKENS = 1 << 14
+_LINE_BREAKS = re.compile("\n+")
+
+
+def values_of(call: FunctionCall, segment: Segment, docs: Docs) -> Values:
+    """Return the function's values for documents (local numbers, ascending): (k,) float64 or int64."""
+    function = FUNCTIONS[call.name]
+    parts = [function(Chunk(call, segment, chunk, lengths)) for chunk, lengths in token_chunks(segment, docs)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.float64)
+
+
+@dataclass
+class Chunk:
+    """Some documents of a segment, with their concatenated tokens."""
+
+    call: FunctionCall
+    segment: Segment
+    docs: Docs
+    lengths: Ints
+
+    @cached_property
+    def flat(self) -> Ints:
+        return self.segment.token_ids(self.docs)[0].astype(np.int64)
+
+    @cached_property
+    def offsets(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The document of each token, by its place in `docs`."""
+        return np.repeat(np.arange(len(self.docs)), self.lengths)
+
+    @cached_property
+    def room(self) -> Ints:
+        """For each token the number of tokens from it to the end of its piece."""
+        pieces = piece_offsets(self.offsets, self.segment.breaks_of(self.docs).tokens)
+        ends = np.repeat(pieces[1:], np.diff(pieces))
+        found: Ints = ends - np.arange(len(ends))
+        return found
+
+    @property
+    def n(self) -> int:
+        """The first argument, at most the number of tokens and one."""
+        return min(self.call.numbers[0], len(self.flat) + 1)
+
+    def sums(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the tokens' weights per document."""
+        before = np.concatenate([[0], np.cumsum(weights)])
+        found: NDArray[Any] = before[self.offsets[1:]] - before[self.offsets[:-1]]
+        return found
+
+    def share(self, marks: Marks, weights: Ints | None = None) -> Values:
+        """Return the share of marked tokens, or of their weights, per document; 0 without any."""
+        if weights is None:
+            return quotients(self.sums(marks), self.lengths)
+        return quotients(self.sums(np.where(marks, weights, 0)), self.sums(weights))
+
+    def covered(self, starts: Ints, n: int) -> Marks:
+        """Mark the tokens of the n-grams that begin at `starts`."""
+        edges = np.zeros(len(self.flat) + 1, dtype=np.int64)
+        edges[starts] += 1
+        edges[starts + n] -= 1
+        return np.asarray(np.cumsum(edges)[:-1] > 0)
+
+    def token_sizes(self, in_bytes: bool) -> Ints:
+        """Return the characters or bytes of each token's text."""
+        distinct, places = np.unique(self.flat, return_inverse=True)
+        texts = self.call.corpus.tokenizer.token_texts(distinct)
+        sizes = [len(text.encode("utf-8", "surrogatepass")) if in_bytes else len(text) for text in texts]
+        return np.array(sizes, dtype=np.int64)[places.reshape(-1)]
+
+    def texts(self) -> Iterator[list[str]]:
+        """Yield the text of each document, in its pieces."""
+        tokenizer = self.call.corpus.tokenizer
+        for i in self.docs.tolist():
+            interrupts.check()
+            content = self.segment.text(i, tokenizer)
+            if content is None:
+                yield [tokenizer.decode(ids) for ids in self.segment.pieces(i)]
+            else:
+                pieces = self.segment.text_pieces(i, content)
+                yield [piece.content.decode("utf-8", "surrogateescape") for piece in pieces]
+
+    def text_lengths(self) -> Ints:
+        """Return the number of characters of each document's text."""
+        return np.array([sum(map(len, pieces)) for pieces in self.texts()], dtype=np.int64)
+
+
+def quotients(parts: NDArray[Any], wholes: NDArray[Any]) -> Values:
+    """Return the quotients, 0 where the divisor is."""
+    found: Values = np.divide(parts, wholes, out=np.zeros(len(wholes)), where=wholes > 0)
+    return found
+
+
+# ---- n-grams of a document ------------------------------------------------------------------------------
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of documents: places with equal n-grams of one document are neighbours, and ascend.
+
+    starts : (m,) the places
+    firsts : (k,) for each distinct n-gram of a document the index of its first place in `starts`
+    counts : (k,) how many places it has
+    """
+
+    starts: Ints
+    firsts: Ints
+    counts: Ints
+
+
+def numbered(chunk: Chunk, n: int) -> tuple[Ints, Ints]:
+    """Return the places of n-grams, ascending, and a number for each that equal n-grams of a document share.
+
+    Cost: sorting the tokens log2(n) times.
+    """
+    _, codes = np.unique(chunk.flat, return_inverse=True)
+    codes, length = codes.reshape(-1).astype(np.int64), 1
+    while length < n:
+        interrupts.check()
+        step = min(length, n - length)
+        # Codes at places without room for an n-gram are wrong, and not used.
+        pairs = codes * (codes.max(initial=0) + 1) + np.roll(codes, -step)
+        codes = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+        length += step
+    starts = np.flatnonzero(chunk.room >= n)
+    keys = chunk.owners[starts] * (codes.max(initial=0) + 1) + codes[starts]
+    return starts, keys
+
+
+def ngrams_of(chunk: Chunk, n: int) -> Ngrams:
+    """Return the n-grams of documents, sorted."""
+    starts, keys = numbered(chunk, n)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    firsts = np.flatnonzero(is_first)
+    return Ngrams(starts[order], firsts, np.diff(np.append(firsts, len(keys))))
+
+
+def dup_ngram_share(chunk: Chunk) -> Values:
+    """Return DUP_NGRAM_SHARE(n)."""
+    n, dialect = chunk.n, chunk.call.dialect
+    if dialect == "datatrove":
+        return quotients(_scanned(chunk, n), chunk.text_lengths())
+    ngrams = ngrams_of(chunk, n)
+    if dialect == "datamap":
+        several = np.repeat(ngrams.counts > 1, ngrams.counts)
+        return chunk.share(chunk.covered(ngrams.starts[several], n), chunk.token_sizes(in_bytes=True))
+    later = np.ones(len(ngrams.starts), dtype=np.bool_)
+    later[ngrams.firsts] = False
+    return chunk.share(chunk.covered(ngrams.starts[later], n))
+
+
+def _scanned(chunk: Chunk, n: int) -> Ints:
+    """Return the characters of repeated n-grams per document, each of which the scan skips as a whole."""
+    before = np.concatenate([[0], np.cumsum(chunk.token_sizes(in_bytes=False))]).tolist()
+    starts, keys = numbered(chunk, n)
+    found, seen = np.zeros(len(chunk.docs), dtype=np.int64), set[int]()
+    owners, free_from = chunk.owners[starts].tolist(), 0
+    for number, (start, key) in enumerate(zip(starts.tolist(), keys.tolist(), strict=True)):
+        if number % CHECK_TOKENS == 0:
+            interrupts.check()
+        if start < free_from:
+            continue
+        if key in seen:
+            found[owners[number]] += before[start + n] - before[start]
+            free_from = start + n
+        seen.add(key)
+    return found
+
+
+def top_ngram_share(chunk: Chunk) -> Values:
+    """Return TOP_NGRAM_SHARE(n)."""
+    n, dialect = chunk.n, chunk.call.dialect
+    ngrams = ngrams_of(chunk, n)
+    if dialect == "datatrove":
+        before = np.concatenate([[0], np.cumsum(chunk.token_sizes(in_bytes=False))])
+        places = ngrams.starts[ngrams.firsts]
+        sizes = (before[places + n] - before[places] + n - 1) * ngrams.counts
+        top = _best(chunk, ngrams, ngrams.counts)
+        return quotients(_of_documents(chunk, ngrams, top, sizes), chunk.text_lengths())
+    weights = chunk.token_sizes(in_bytes=True) if dialect else np.ones(len(chunk.flat), dtype=np.int64)
+    sizes = np.where(ngrams.counts > 1, _coverage(ngrams, n, weights), 0)
+    if dialect:
+        before = np.concatenate([[0], np.cumsum(weights)])
+        places = ngrams.starts[ngrams.firsts]
+        top = _best(chunk, ngrams, ngrams.counts, before[places + n] - before[places])
+    else:
+        top = _best(chunk, ngrams, sizes)
+    return quotients(_of_documents(chunk, ngrams, top, sizes), chunk.sums(weights))
+
+
+def _coverage(ngrams: Ngrams, n: int, weights: Ints) -> Ints:
+    """Return the weight of the tokens within the places of each distinct n-gram."""
+    if not len(ngrams.starts):
+        return np.empty(0, dtype=np.int64)
+    gaps = np.full(len(ngrams.starts), n, dtype=np.int64)
+    gaps[:-1] = np.minimum(np.diff(ngrams.starts), n)
+    gaps[ngrams.firsts[1:] - 1] = n
+    before = np.concatenate([[0], np.cumsum(weights)])
+    found: Ints = np.add.reduceat(before[ngrams.starts + gaps] - before[ngrams.starts], ngrams.firsts)
+    return found
+
+
+def _best(chunk: Chunk, ngrams: Ngrams, *measures: Ints) -> Ints:
+    """Return, for each document with n-grams, the distinct one that is best by the measures, then first."""
+    places = ngrams.starts[ngrams.firsts]
+    owners = chunk.owners[places]
+    order = np.lexsort((places, *(-measure for measure in reversed(measures)), owners))
+    _, first = np.unique(owners[order], return_index=True)
+    best: Ints = order[first]
+    return best
+
+
+def _of_documents(chunk: Chunk, ngrams: Ngrams, best: Ints, sizes: Ints) -> Ints:
+    found = np.zeros(len(chunk.docs), dtype=np.int64)
+    found[chunk.owners[ngrams.starts[ngrams.firsts[best]]]] = sizes[best]
+    return found
+
+
+# ---- lines of a document's text -------------------------------------------------------------------------
+
+
+def dup_line_share(chunk: Chunk) -> Values:
+    """Return DUP_LINE_SHARE()."""
+    of_lines = {"": _later_lines, "datatrove": _later_lines_of_text, "datamap": _repeated_lines}
+    return np.array([of_lines[chunk.call.dialect](pieces) for pieces in chunk.texts()], dtype=np.float64)
+
+
+def _later_lines(pieces: list[str]) -> float:
+    lines = [line.strip() for piece in pieces for line in piece.split("\n")]
+    whole = sum(map(len, lines))
+    return _later(lines) / whole if whole else 0.0
+
+
+def _later_lines_of_text(pieces: list[str]) -> float:
+    whole = sum(map(len, pieces))
+    lines = [line for piece in pieces for line in _LINE_BREAKS.split(piece)]
+    return _later(lines) / whole if whole else 0.0
+
+
+def _later(lines: list[str]) -> int:
+    """Return the characters of lines that occurred before."""
+    return sum(map(len, lines)) - sum(map(len, set(lines)))
+
+
+def _repeated_lines(pieces: list[str]) -> float:
+    lines = Counter(line for piece in pieces for line in piece.split("\n") if line)
+    sizes = {line: len(line.encode("utf-8", "surrogateescape")) * n for line, n in lines.items()}
+    whole = sum(sizes.values())
+    # The program's value for a text without a line.
+    return sum(sizes[line] for line, n in lines.items() if n > 1) / whole if whole else 1.0
+
+
+FUNCTIONS: dict[str, Callable[[Chunk], Values]] = {
+    "dup_ngram_share": dup_ngram_share,
+    "top_ngram_share": top_ngram_share,
+    "dup_line_share": dup_line_share,
+}

@@ -1,0 +1,144 @@
+"""Functions of documents against their definitions, on several segments of broken documents."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.broken import append_broken, connected
+
+EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
+
+words = st.lists(st.sampled_from(["a", "b", "cé", "ddd"]), max_size=14)
+pieces = st.lists(words.filter(bool), min_size=1, max_size=3)
+documents = st.lists(pieces, min_size=1, max_size=7)
+
+
+def places(document: list[list[str]], n: int) -> list[tuple[int, tuple[str, ...]]]:
+    """The n-grams of a document, each with its place; none crosses a break."""
+    found, before = [], 0
+    for piece in document:
+        found += [(before + i, tuple(piece[i : i + n])) for i in range(len(piece) - n + 1)]
+        before += len(piece)
+    return found
+
+
+def covered(starts: list[int], n: int) -> set[int]:
+    return {start + k for start in starts for k in range(n)}
+
+
+def share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def size(tokens: list[str], marked: set[int]) -> int:
+    return sum(len(tokens[i].encode()) for i in marked)
+
+
+def dup_ngrams(document, n):
+    ngrams = places(document, n)
+    later = [start for k, (start, ngram) in enumerate(ngrams) if ngram in [one for _, one in ngrams[:k]]]
+    return share(len(covered(later, n)), sum(map(len, document)))
+
+
+def dup_ngrams_of_datatrove(document, n):
+    characters, seen, free_from = 0, set(), 0
+    for start, ngram in places(document, n):
+        if start < free_from:
+            continue
+        if ngram in seen:
+            characters += len("".join(ngram))
+            free_from = start + n
+        seen.add(ngram)
+    return share(characters, sum(len(" ".join(piece)) for piece in document))
+
+
+def dup_ngrams_of_datamap(document, n):
+    tokens = [word for piece in document for word in piece]
+    counts = Counter(ngram for _, ngram in places(document, n))
+    starts = [start for start, ngram in places(document, n) if counts[ngram] > 1]
+    return share(size(tokens, covered(starts, n)), size(tokens, set(range(len(tokens)))))
+
+
+def top_ngrams(document, n):
+    counts = Counter(ngram for _, ngram in places(document, n))
+    marked = [
+        len(covered([start for start, one in places(document, n) if one == ngram], n))
+        for ngram, count in counts.items()
+        if count > 1
+    ]
+    return share(max(marked, default=0), sum(map(len, document)))
+
+
+def top_ngrams_of_datatrove(document, n):
+    counts = Counter(ngram for _, ngram in places(document, n))
+    most = max(counts.values(), default=0)
+    top = next((ngram for ngram, count in counts.items() if count == most), ())
+    return share(len(" ".join(top)) * most, sum(len(" ".join(piece)) for piece in document))
+
+
+def top_ngrams_of_datamap(document, n):
+    tokens = [word for piece in document for word in piece]
+    counts = Counter(ngram for _, ngram in places(document, n))
+    several = [ngram for ngram, count in counts.items() if count > 1]
+    top = max(several, key=lambda one: (counts[one], len("".join(one).encode())), default=())
+    starts = [start for start, one in places(document, n) if one == top]
+    return share(size(tokens, covered(starts, n)), size(tokens, set(range(len(tokens)))))
+
+
+REFERENCES = {
+    "DUP_NGRAM_SHARE({})": dup_ngrams,
+    "DUP_NGRAM_SHARE({} AS datatrove)": dup_ngrams_of_datatrove,
+    "DUP_NGRAM_SHARE({} AS datamap)": dup_ngrams_of_datamap,
+    "TOP_NGRAM_SHARE({})": top_ngrams,
+    "TOP_NGRAM_SHARE({} AS datatrove)": top_ngrams_of_datatrove,
+    "TOP_NGRAM_SHARE({} AS datamap)": top_ngrams_of_datamap,
+}
+
+
+@EXAMPLES
+@given(documents=documents, n=st.integers(1, 5), cut=st.integers(0, 7), removed=st.integers(0, 9))
+def test_shares_of_ngrams_are_those_of_the_definitions(documents, n, cut, removed):
+    with connected("words") as db:
+        for part in (documents[:cut], documents[cut:]):
+            append_broken(db, [([" ".join(piece) for piece in one], {}) for one in part])
+        db.execute("DELETE DOCS FROM c WHERE doc_id = ?", [removed])
+        kept = [i for i in range(len(documents)) if i != removed]
+        for call, reference in REFERENCES.items():
+            function = call.format(n)
+            expected = {i: reference(documents[i], n) for i in kept}
+            rows = db.execute(f"DOCS FROM c RETURNING doc_id, {function}").fetchall()
+            assert dict(rows) == pytest.approx(expected), function
+            high = db.execute(f"DOCS FROM c WHERE {function} > 0.4 RETURNING doc_id").fetchall()
+            found = dict(rows)
+            assert [i for (i,) in high] == [i for i in kept if found[i] > 0.4]
+            ordered = db.execute(f"DOCS FROM c ORDER BY {function} DESC RETURNING doc_id").fetchall()
+            assert [i for (i,) in ordered] == sorted(kept, key=lambda i: -found[i])
+            groups = db.execute(f"COUNT DOCS FROM c GROUP BY {function}").fetchall()
+            assert dict(groups) == Counter(found.values())
+
+
+@EXAMPLES
+@given(texts=st.lists(st.text("ab é\n", max_size=20), min_size=1, max_size=6))
+def test_shares_of_lines_are_those_of_the_definitions(texts):
+    def later(lines):
+        return sum(len(line) for i, line in enumerate(lines) if line in lines[:i])
+
+    with connected("words") as db:
+        db.corpus("c").append(texts)
+        functions = "DUP_LINE_SHARE(), DUP_LINE_SHARE(AS datatrove), DUP_LINE_SHARE(AS datamap)"
+        rows = db.execute(f"DOCS FROM c RETURNING {functions}").fetchall()
+    for text, row in zip(texts, rows, strict=True):
+        lines = [line.strip() for line in text.split("\n")]
+        full = [line.encode() for line in text.split("\n") if line]
+        repeated = sum(len(line) for line in full if full.count(line) > 1)
+        assert row == pytest.approx(
+            (
+                share(later(lines), sum(map(len, lines))),
+                share(later(re.split("\n+", text)), len(text)),
+                share(repeated, sum(map(len, full))) if full else 1.0,
+            )
+        )
