@@ -160,6 +160,8 @@ DOCUMENT_FUNCTIONS = {
     "dup_ngram_share": DocumentFunction(("the length of the n-grams",), has_dialects=True),
     "top_ngram_share": DocumentFunction(("the length of the n-grams",), has_dialects=True),
     "dup_line_share": DocumentFunction(has_dialects=True, needs_text=True),
+    "loop_share": DocumentFunction(("the longest period",)),
+    "share_seen": DocumentFunction(("the length of the n-grams", "the least count")),
 }
 # Programs whose definitions of a function can be chosen.
 DIALECTS = ("datatrove", "datamap")

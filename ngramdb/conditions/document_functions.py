@@ -30,6 +30,8 @@ Values = NDArray[Any]
 
 # Tokens of the loop of datatrove between two interrupt checks.
 CHECK_TOKENS = 1 << 14
+# Tokens of n-grams that are looked up at a time.
+LOOKED_UP = 1 << 18
 _LINE_BREAKS = re.compile("\n+")
 
 
@@ -251,6 +253,46 @@ def _of_documents(chunk: Chunk, ngrams: Ngrams, best: Ints, sizes: Ints) -> Ints
     return found
 
 
+def loop_share(chunk: Chunk) -> Values:
+    """Return LOOP_SHARE(n). Cost: n passes over the tokens."""
+    flat, marks = chunk.flat, np.zeros(len(chunk.flat), dtype=np.bool_)
+    for period in range(1, min(chunk.call.numbers[0], int(chunk.room.max(initial=0)) // 2) + 1):
+        interrupts.check()
+        again = np.zeros(len(flat), dtype=np.bool_)
+        again[:-period] = (flat[:-period] == flat[period:]) & (chunk.room[:-period] > period)
+        edges = np.flatnonzero(np.diff(again, prepend=False, append=False))
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            if stop - start >= period:
+                marks[start : stop + period] = True
+    return chunk.share(marks)
+
+
+# ---- n-grams of a document in the whole corpus ----------------------------------------------------------
+
+
+def share_seen(chunk: Chunk) -> Values:
+    """Return SHARE_SEEN(n, k)."""
+    n, least = chunk.n, chunk.call.numbers[1]
+    starts = np.flatnonzero(chunk.room >= n)
+    parts = [part[_counts(chunk, part, n) >= least] for part in _parts(starts, n)]
+    return chunk.share(chunk.covered(np.concatenate([starts[:0], *parts]), n))
+
+
+def _parts(starts: Ints, n: int) -> Iterator[Ints]:
+    """Yield the places of n-grams in parts whose n-grams have about LOOKED_UP tokens."""
+    size = max(LOOKED_UP // n, 1)
+    for first in range(0, len(starts), size):
+        interrupts.check()
+        yield starts[first : first + size]
+
+
+def _counts(chunk: Chunk, starts: Ints, n: int) -> Ints:
+    """Return how often the n-grams at these places occur in the corpus."""
+    flat = chunk.flat[starts[:, None] + np.arange(n)].reshape(-1)
+    bounds = np.arange(len(starts) + 1, dtype=np.int64) * n
+    return np.asarray(chunk.call.corpus.index.count_many(flat, bounds), dtype=np.int64)
+
+
 # ---- lines of a document's text -------------------------------------------------------------------------
 
 
@@ -289,4 +331,6 @@ FUNCTIONS: dict[str, Callable[[Chunk], Values]] = {
     "dup_ngram_share": dup_ngram_share,
     "top_ngram_share": top_ngram_share,
     "dup_line_share": dup_line_share,
+    "loop_share": loop_share,
+    "share_seen": share_seen,
 }

@@ -89,7 +89,19 @@ def top_ngrams_of_datamap(document, n):
     return share(size(tokens, covered(starts, n)), size(tokens, set(range(len(tokens)))))
 
 
+def loops(document, n):
+    marked, before = set(), 0
+    for piece in document:
+        for period in range(1, n + 1):
+            for i in range(len(piece) - 2 * period + 1):
+                if piece[i : i + period] == piece[i + period : i + 2 * period]:
+                    marked |= covered([before + i], 2 * period)
+        before += len(piece)
+    return share(len(marked), before)
+
+
 REFERENCES = {
+    "LOOP_SHARE({})": loops,
     "DUP_NGRAM_SHARE({})": dup_ngrams,
     "DUP_NGRAM_SHARE({} AS datatrove)": dup_ngrams_of_datatrove,
     "DUP_NGRAM_SHARE({} AS datamap)": dup_ngrams_of_datamap,
@@ -119,6 +131,13 @@ def test_shares_of_ngrams_are_those_of_the_definitions(documents, n, cut, remove
             assert [i for (i,) in ordered] == sorted(kept, key=lambda i: -found[i])
             groups = db.execute(f"COUNT DOCS FROM c GROUP BY {function}").fetchall()
             assert dict(groups) == Counter(found.values())
+        counts = Counter(ngram for i in kept for _, ngram in places(documents[i], n))
+        seen = {
+            i: covered([start for start, ngram in places(documents[i], n) if counts[ngram] >= 2], n)
+            for i in kept
+        }
+        rows = db.execute(f"DOCS FROM c RETURNING doc_id, SHARE_SEEN({n}, 2)").fetchall()
+        assert dict(rows) == pytest.approx({i: len(seen[i]) / sum(map(len, documents[i])) for i in kept})
 
 
 @EXAMPLES
