@@ -281,7 +281,7 @@ def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
     refused = isinstance(error, InvalidArgument)
     if isinstance(statement, ast.CreateCorpus):
         return statement.tokenizer if refused and statement.tokenizer is not None else statement.name
-    if isinstance(statement, (ast.CopyFrom, ast.CopyTo, ast.Attach)) and refused:
+    if isinstance(statement, (ast.AddFields, ast.CopyFrom, ast.CopyTo, ast.Attach)) and refused:
         return statement.path
     if isinstance(statement, ast.Restore):
         return statement.version

@@ -137,7 +137,7 @@ def expected(text: str, cursor: int) -> Expected:
     quote = _OPEN.get(typed[0], "") if typed else ""
     start = typed[1] + len(quote) if typed else cursor
     walk = _walk(text[:cursor], before)
-    corpora = (_of_side(walk.lexemes) if walk else ()) or _corpora(text, statement)
+    corpora = (_of_head(walk.lexemes) if walk else ()) or _corpora(text, statement)
     if walk is None or _in_comment(text[:cursor]):
         return Expected(cursor, corpora=corpora)
     head = [lexeme.type for lexeme in walk.lexemes]
@@ -279,9 +279,14 @@ def _corpora(text: str, pieces: Sequence[_Piece]) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _of_side(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
-    """In KEYWORDS, the corpora that are named after the last OF or AGAINST before the cursor."""
+def _of_head(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
+    """Return the corpora that are named before the cursor, other than after FROM.
+
+    In KEYWORDS, those after the last OF or AGAINST.
+    """
     types = [lexeme.type for lexeme in lexemes]
+    if "FIELDS" in types:  # ALTER CORPUS … ADD FIELDS
+        return _last_name(lexemes, "CORPUS_NAME")
     if "KEYWORDS" not in types or types[-1] == "KEYWORDS":
         return ()
     side = max(place for place, terminal in enumerate(types) if terminal in ("KEYWORDS", "OF", "AGAINST"))

@@ -29,6 +29,7 @@ _FIELDS = {
     "ON ERROR": "skip_errors",
     "RETURN": "n_returned",
     UNIT: "unit",
+    "The list of fields": "fields",
     "The list of options": "options",
     "The weight": "weight",
     "USING": "model",

@@ -74,6 +74,15 @@ class DataRules:
         term = replace(term, sign=-1) if children[3].type == "SUBTRACT" else term
         return ast.Alter(children[2].node, term, span=span_of(children))
 
+    def add_fields(self, children: list[Any]) -> ast.AddFields:
+        _, _, name, _, _, _, path, _, key, *_ = children
+        return statement_of(ast.AddFields, children, name=name.node, path=path.node, key=key)
+
+    def field_list(self, children: list[Any]) -> Clause:
+        return clause_of("The list of fields", fields_of(children), children)
+
+    replacing = flag_clause("REPLACE")
+
     def analyze(self, children: list[Any]) -> ast.Analyze:
         return statement_of(ast.Analyze, children, name=children[1].node)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         dispersion,
         dist,
         docs,
+        fields,
         generate,
         keywords,
         kwic,
@@ -49,6 +50,7 @@ else:
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
+    fields = lazy_module("ngramdb.questions.fields")
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
@@ -62,6 +64,7 @@ Bind = Callable[[Scope, Any], plan.Plan]
 
 # The function that binds each kind of statement, by its class in `language.ast`.
 BINDERS: dict[str, Callable[[], Bind]] = {
+    "AddFields": lambda: fields.bind_add,
     "Alter": lambda: corpora.bind_alter,
     "Analyze": lambda: maintenance.bind_analyze,
     "Attach": lambda: corpora.bind_attach,

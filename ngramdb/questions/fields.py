@@ -23,6 +23,31 @@ ADD_COLUMNS = ("documents", "without_row", "rows", "unmatched", "version")
 DROP_COLUMNS = ("fields", "version")
 
 
+# Syntax and examples, for help.
+HELP = {
+    "ADD FIELDS": (
+        "ALTER CORPUS corpus ADD FIELDS FROM 'path or pattern' ON field [(field {, field})] [REPLACE]",
+        ("ALTER CORPUS wiki ADD FIELDS FROM 'scores.parquet' ON id", "columns of a table, joined by a key"),
+    ),
+}
+
+
+def bind_add(scope: Scope, node: ast.AddFields) -> AddFields:
+    """Bind ALTER CORPUS … ADD FIELDS."""
+    name = scope.corpus_name(node.name)
+    path = scope.path(node.path, "the path after FROM")
+    key_of(scope, node.key, scope.catalog.corpus_view(name))
+    fields = tuple(path_of(one.keys) for one in node.fields) or None
+    return AddFields(
+        name,
+        (path,),
+        lambda view: key_of(scope, node.key, view),
+        path_of(node.key.keys),
+        fields,
+        node.replace,
+    )
+
+
 def key_of(scope: Scope, node: ast.Field, corpus: Corpus) -> FieldKey:
     """Return the field by which documents are matched. Raises BindError, PlanError."""
     key = bound_field(scope, node, corpus)[0]

@@ -21,15 +21,15 @@ _IN_EXAMPLES = (
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (
-    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "RESTORE CORPUS", "KEEP VERSION"),
-    *("DROP VERSION", "COMPACT", "CHECK", "ANALYZE", "DROP CORPUS", "ATTACH", "DETACH", "USE"),
-    *("DESCRIBE", "SHOW", "SET", "RESET"),
+    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "ADD FIELDS", "RESTORE CORPUS"),
+    *("KEEP VERSION", "DROP VERSION", "COMPACT", "CHECK", "ANALYZE", "DROP CORPUS", "ATTACH", "DETACH"),
+    *("USE", "DESCRIBE", "SHOW", "SET", "RESET"),
 )
 _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
-    *("SHOW", "SET"),
+    *("SHOW", "SET", "ADD FIELDS"),
 )
-_MODULES = ("corpora", "maintenance", "show")
+_MODULES = ("corpora", "fields", "maintenance", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.

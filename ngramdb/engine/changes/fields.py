@@ -369,6 +369,7 @@ class _Join:
         self._roots: dict[str, None] = {}
         self._n_rows = self._n_unmatched = self._n_without_key = self._n_repeated = 0
         self._first_unmatched: list[Key] = []
+        self._has_column = False
 
     def add(self, given: _Round) -> None:
         """Match the next rows."""
@@ -410,7 +411,12 @@ class _Join:
         return tuple(self._roots)
 
     def check_fields_found(self) -> None:
-        """Raise InvalidArgument if a requested field is in no row."""
+        """Raise InvalidArgument if the key or a requested field is in no row."""
+        if self._n_rows and self._n_without_key == self._n_rows and not self._has_column:
+            raise InvalidArgument(
+                f"the table has no column {self._column!r}; the key has the same name in the documents and "
+                "in the table"
+            )
         for field in self._fields or ():
             if self._n_rows and not any(root in _spellings(field) for root in self._roots):
                 raise InvalidArgument(f"no row of the table has the field {field!r}")
@@ -448,7 +454,10 @@ class _Join:
         """Find those of a part's fields that are to be added, and check each."""
         wanted = None if self._fields is None else [one for f in self._fields for one in _spellings(f)]
         for path in paths:
-            if path in _spellings(self._column) or is_within(path, self._roots):
+            if path in _spellings(self._column):
+                self._has_column = True
+                continue
+            if is_within(path, self._roots):
                 continue
             root = path if wanted is None else next((one for one in wanted if is_within(path, (one,))), None)
             if root is not None:

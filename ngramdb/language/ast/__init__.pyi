@@ -1,3 +1,4 @@
+from .data import AddFields as AddFields
 from .data import Alter as Alter
 from .data import Analyze as Analyze
 from .data import Attach as Attach

@@ -105,6 +105,17 @@ class Alter(Statement):
 
 
 @dataclass(frozen=True)
+class AddFields(Statement):
+    """ALTER CORPUS name ADD FIELDS FROM 'path or glob' ON key [(field, …)] [REPLACE]."""
+
+    name: Name
+    path: Scalar
+    key: Field
+    fields: tuple[Field, ...] = ()
+    replace: bool = False
+
+
+@dataclass(frozen=True)
 class Analyze(Statement):
     """ANALYZE name [ORDER n]: the discounts of Kneser-Ney models."""
 

@@ -261,6 +261,11 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         "ALTER CORPUS wiki SUBTRACT CORPUS spam AT VERSION 2",
         ast.Alter(Name("wiki"), SourceTerm(Name("spam"), -1, Value(2))),
     ),
+    ("ALTER CORPUS a ADD FIELDS FROM ? ON id", ast.AddFields(Name("a"), Parameter(index=0), Field(("id",)))),
+    (
+        "ALTER CORPUS a ADD FIELDS FROM 'x' ON m.id (b, c) REPLACE",
+        ast.AddFields(Name("a"), Value("x"), Field(("m", "id")), (Field(("b",)), Field(("c",))), True),
+    ),
     (
         "COPY (DOCS WHERE \"a\" FROM wiki LIMIT 5) TO 'x.jsonl.zst' (FORMAT jsonl)",
         ast.CopyTo(
