@@ -285,7 +285,7 @@ def _of_head(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
     In KEYWORDS, those after the last OF or AGAINST.
     """
     types = [lexeme.type for lexeme in lexemes]
-    if "FIELDS" in types:  # ALTER CORPUS … ADD FIELDS
+    if types[:1] == ["ALTER"] and not {"FIELD", "FIELDS"}.isdisjoint(types):
         return _last_name(lexemes, "CORPUS_NAME")
     if "KEYWORDS" not in types or types[-1] == "KEYWORDS":
         return ()

@@ -84,6 +84,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "DistBefore": lambda: dist.bind_before,
     "Docs": lambda: docs.bind,
     "DropCorpus": lambda: corpora.bind_drop,
+    "DropFields": lambda: fields.bind_drop,
     "DropVersion": lambda: maintenance.bind_drop,
     "Explain": lambda: show.bind_explain,
     "Generate": lambda: generate.bind,

@@ -29,6 +29,7 @@ HELP = {
         "ALTER CORPUS corpus ADD FIELDS FROM 'path or pattern' ON field [(field {, field})] [REPLACE]",
         ("ALTER CORPUS wiki ADD FIELDS FROM 'scores.parquet' ON id", "columns of a table, joined by a key"),
     ),
+    "DROP FIELD": ("ALTER CORPUS corpus DROP FIELD field {, field}",),
 }
 
 
@@ -117,6 +118,11 @@ def _rows(n: int) -> str:
 
 def _documents(n: int) -> str:
     return f"{n:,} document{'' if n == 1 else 's'}"
+
+
+def bind_drop(scope: Scope, node: ast.DropFields) -> DropFields:
+    """Bind ALTER CORPUS … DROP FIELD."""
+    return dropped(scope, scope.corpus_name(node.name), node.fields)
 
 
 def dropped(scope: Scope, name: str, nodes: Sequence[ast.Field]) -> DropFields:

@@ -21,8 +21,18 @@ _IN_EXAMPLES = (
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (
-    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "ADD FIELDS", "RESTORE CORPUS"),
-    *("KEEP VERSION", "DROP VERSION", "COMPACT", "CHECK", "ANALYZE", "DROP CORPUS", "ATTACH", "DETACH"),
+    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "ADD FIELDS", "DROP FIELD"),
+    *(
+        "RESTORE CORPUS",
+        "KEEP VERSION",
+        "DROP VERSION",
+        "COMPACT",
+        "CHECK",
+        "ANALYZE",
+        "DROP CORPUS",
+        "ATTACH",
+        "DETACH",
+    ),
     *("USE", "DESCRIBE", "SHOW", "SET", "RESET"),
 )
 _OTHERS_IN_EXAMPLES = (

@@ -11,6 +11,7 @@ from .data import Delete as Delete
 from .data import Describe as Describe
 from .data import Detach as Detach
 from .data import DropCorpus as DropCorpus
+from .data import DropFields as DropFields
 from .data import DropVersion as DropVersion
 from .data import KeepVersion as KeepVersion
 from .data import Option as Option

@@ -116,6 +116,14 @@ class AddFields(Statement):
 
 
 @dataclass(frozen=True)
+class DropFields(Statement):
+    """ALTER CORPUS name DROP FIELD field, …."""
+
+    name: Name
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
 class Analyze(Statement):
     """ANALYZE name [ORDER n]: the discounts of Kneser-Ney models."""
 

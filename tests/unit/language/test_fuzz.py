@@ -330,6 +330,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         listed(fields).map("({})".format) | st.just(""),
         st.sampled_from(["", "REPLACE"]),
     ),
+    ast.DropFields: filled("ALTER CORPUS {} DROP FIELD {}", names, listed(fields)),
     ast.Alter: filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
     ast.Analyze: filled("ANALYZE {}{}", names, st.sampled_from(["", " ORDER 3", " ORDER ?"])),
     ast.DropCorpus: filled("DROP CORPUS {}{}", st.sampled_from(["", "IF EXISTS "]), names),

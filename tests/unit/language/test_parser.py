@@ -261,6 +261,10 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         "ALTER CORPUS wiki SUBTRACT CORPUS spam AT VERSION 2",
         ast.Alter(Name("wiki"), SourceTerm(Name("spam"), -1, Value(2))),
     ),
+    (
+        "ALTER CORPUS a DROP FIELD b, c.d",
+        ast.DropFields(Name("a"), (Field(("b",)), Field(("c", "d")))),
+    ),
     ("ALTER CORPUS a ADD FIELDS FROM ? ON id", ast.AddFields(Name("a"), Parameter(index=0), Field(("id",)))),
     (
         "ALTER CORPUS a ADD FIELDS FROM 'x' ON m.id (b, c) REPLACE",
