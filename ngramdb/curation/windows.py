@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.corpus.duplicate_windows import DuplicateWindows, ranges_of_bits
+from ngramdb._cext.corpus.duplicate_windows import LEFT_OUT, DuplicateWindows, ranges_of_bits
 from ngramdb._cext.sort.row_merging import MergeSource
 from ngramdb.conditions.overlap_field import Ids, ids_onto, marks_of_ngrams, token_chunks
 from ngramdb.conditions.stored_text import longest_matches
@@ -154,7 +154,7 @@ def _marked(
         sources, gap = _sources(segments)
         kernel = DuplicateWindows(
             sources,
-            [of_segments[i] for i in used],
+            _ranks_of_pieces(segments, [of_segments[i] for i in used]),
             window.length,
             _weights(corpus.tokenizer, window, gap),
             min_count,
@@ -192,6 +192,31 @@ def verify(segment: NativeSegment) -> None:
             pass
 
 
+def _piece_starts(segment: NativeSegment) -> Positions:
+    """Return the starts of the segment's pieces, which are documents to the kernel, and the end."""
+    if not segment.n_breaks:
+        return segment.starts
+    return np.union1d(segment.starts, segment.break_positions + np.uint32(1))
+
+
+def _ranks_of_pieces(
+    segments: Sequence[NativeSegment], of_documents: Sequence[NDArray[np.uint32]]
+) -> list[NDArray[np.uint32]]:
+    """Return the ranks of the pieces of documents: in the order of documents, then of positions."""
+    if not any(segment.n_breaks for segment in segments):
+        return list(of_documents)
+    starts = [_piece_starts(segment)[:-1] for segment in segments]
+    owners = [
+        of_segment[np.searchsorted(segment.starts, places, side="right") - 1]
+        for segment, of_segment, places in zip(segments, of_documents, starts, strict=True)
+    ]
+    every = np.concatenate(owners)
+    found = np.empty(len(every), dtype=np.uint32)
+    found[np.argsort(every, kind="stable")] = np.arange(len(every))
+    found[every == LEFT_OUT] = LEFT_OUT
+    return np.split(found, np.cumsum([len(places) for places in starts])[:-1])
+
+
 def _sources(segments: Sequence[NativeSegment]) -> tuple[list[MergeSource], int]:
     """Return the segments with the same symbols for the same tokens, and the gap of those symbols."""
     dtype = max((segment.symbols.dtype for segment in segments), key=lambda one: one.itemsize)
@@ -204,7 +229,7 @@ def _sources(segments: Sequence[NativeSegment]) -> tuple[list[MergeSource], int]
     sources = []
     for segment in segments:
         rows, width, lcps = segment.rows, segment.lcp_width, segment.lcps
-        symbols = segment.symbols
+        symbols, starts = segment.symbols, _piece_starts(segment)
         is_same = symbols.dtype == dtype and segment.gap == gap
         if not is_same:
             symbols, rows, width, lcps = (
@@ -213,7 +238,7 @@ def _sources(segments: Sequence[NativeSegment]) -> tuple[list[MergeSource], int]
                 0,
                 None,
             )
-        sources.append(MergeSource(symbols, rows, width, segment.starts, None, segment.path, is_same, lcps))
+        sources.append(MergeSource(symbols, rows, width, starts, None, segment.path, is_same, lcps))
     return sources, gap
 
 

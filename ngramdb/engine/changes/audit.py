@@ -34,7 +34,7 @@ class Removal:
     """One removal.
 
     In which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and the reason,
-    if one was given.
+    if one was given. The first `n_cut` of its documents were not removed, but lost some of their tokens.
     """
 
     version: int
@@ -46,6 +46,7 @@ class Removal:
     n_documents: int
     n_tokens: int
     reason: str = ""
+    n_cut: int = 0
 
     def __repr__(self) -> str:
         statement = self.statement if len(self.statement) <= 60 else self.statement[:59] + "…"
@@ -55,10 +56,11 @@ class Removal:
         )
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields that are stored and exported, without the reason if none was given."""
+        """Return the fields that are stored and exported, without an empty reason and a `n_cut` of 0."""
         found = asdict(self)
-        if not self.reason:
-            del found["reason"]
+        for name in ("reason", "n_cut"):
+            if not found[name]:
+                del found[name]
         return found
 
 
@@ -126,7 +128,7 @@ def removals_restored(
         file = _AuditFile(store.read(ref, KIND))
         start = 0
         for removal in file.removals():
-            ids = file.doc_ids[start : start + removal.n_documents].astype(np.int64)
+            ids = file.doc_ids[start + removal.n_cut : start + removal.n_documents].astype(np.int64)
             yield removal, n_kept_of(np.unique(ids))
             start += removal.n_documents
 
@@ -202,6 +204,7 @@ def _read_removal(reader: JsonObject) -> Removal:
         n_documents=reader.integer("n_documents"),
         n_tokens=reader.integer("n_tokens"),
         reason=reader.text("reason", empty=True) if reader.has("reason") else "",
+        n_cut=reader.integer("n_cut") if reader.has("n_cut") else 0,
     )
 
 

@@ -25,7 +25,7 @@ from ngramdb import interrupts
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere, marker_of, merged_segment
-from ngramdb.engine.changes.removals import write_removal
+from ngramdb.engine.changes.removals import write_cut, write_removal
 from ngramdb.engine.changes.sizing import (
     BASE_BYTES,
     Limits,
@@ -206,6 +206,24 @@ class Change:
         segments = (*self.entry.added, *self.entry.subtracted, *removed.segments)
         self.entry = replace(self.entry, segments=segments, audits=(*self.entry.audits, removed.audit))
         self.tidy()
+
+    def replace_segments(
+        self, sources: Sequence[Any], *, statement: str = "", reason: str = ""
+    ) -> ChangeOutcome:
+        """Write segments anew without what was cut out of them, with an audit record, and commit.
+
+        sources : per added segment of `view`, the `CutSegment` in its place (`ngramdb.curation.cutting`), or
+            None if it stays
+        """
+        if any(source is not None and len(source.touched) for source in sources):
+            made = write_cut(
+                self.transaction, self.view, sources, self.sort_tokens, self.action, statement, reason
+            )
+            self.documents, self.tokens = made.n_documents, made.n_tokens
+            segments = (*made.added, *self.entry.subtracted)
+            self.entry = replace(self.entry, segments=segments, audits=(*self.entry.audits, made.audit))
+            self.tidy()
+        return self.commit()
 
     def add_fields(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest, Segm
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction, segment_entry
 from ngramdb.errors import BindError, InvalidArgument
-from ngramdb.segments.base import Part
-from ngramdb.segments.merging import write_removed
+from ngramdb.segments.base import Part, Segment
+from ngramdb.segments.merging import write_merged, write_removed
 from ngramdb.types import Docs
 
 #: Most characters in the name of a version.
@@ -61,7 +61,7 @@ def write_removal(
     """
     parts = [Part(view.segments[i], docs) for i, docs in enumerate(chosen) if len(docs)]
     new: list[SegmentEntry] = []
-    for group in _groups(parts, segment_tokens):
+    for group in groups_of(parts, segment_tokens):
         name, file = transaction.create_file("segments", "segment")
         new.append(segment_entry(transaction, name, write_removed(file, group), -1))
     doc_ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
@@ -84,7 +84,7 @@ def write_removal(
     return WrittenRemoval(tuple(new), write_audit(transaction, removal, doc_ids, details))
 
 
-def _groups(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:
+def groups_of(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:
     """Yield the parts, split into groups of at most `segment_tokens` symbols, or of one document."""
     group: list[Part] = []
     room = segment_tokens
@@ -104,6 +104,66 @@ def _groups(parts: Sequence[Part], segment_tokens: int) -> Iterator[list[Part]]:
                 group, room = [], segment_tokens
     if group:
         yield group
+
+
+# ---- Cutting: segments that replace those of which they are made.
+
+
+class WrittenCut(NamedTuple):
+    """The segments of a corpus after a cut, the audit record, and how much was cut."""
+
+    added: tuple[SegmentEntry, ...]
+    audit: FileRef
+    n_documents: int
+    n_tokens: int
+
+
+def write_cut(
+    transaction: Transaction,
+    view: CorpusView,
+    sources: Sequence[Any],
+    segment_tokens: int,
+    action: str,
+    statement: str,
+    reason: str,
+) -> WrittenCut:
+    """Write segments in place of those with a cut (at least one), and the audit record."""
+    added: list[SegmentEntry] = []
+    n_before = n_after = 0
+    cut: list[tuple[Segment, int, dict[str, Any]]] = []
+    gone: list[tuple[Segment, int, dict[str, Any]]] = []
+    for entry, source in zip(view.entry.added, sources, strict=True):
+        if source is None:
+            added.append(entry)
+            continue
+        told = source
+        numbers = np.delete(np.arange(source.n_documents, dtype=np.uint32), told.gone)
+        for group in groups_of([Part(source, numbers)], segment_tokens):
+            name, file = transaction.create_file("segments", "segment")
+            added.append(segment_entry(transaction, name, write_merged(file, group), 1))
+            n_after += added[-1].n_tokens
+        n_before += entry.n_tokens
+        cut += [(source, i, note) for i, note in told.notes()]
+        gone += [
+            (source, i, {"tokens_cut": source.document_length(i), "pieces": 0}) for i in told.gone.tolist()
+        ]
+    every = [*cut, *gone]
+    removal = Removal(
+        version=transaction.manifest.version + 1,
+        created=now(),
+        by=author(),
+        corpus=view.entry.name,
+        action=action,
+        statement=statement,
+        n_documents=len(every),
+        n_tokens=n_before - n_after,
+        reason=reason,
+        n_cut=len(cut),
+    )
+    details = ({**origin(next(source.metadata.rows([i]))), **note} for source, i, note in every)
+    doc_ids = np.array([source.doc_id(i) for source, i, _ in every], dtype=np.int64)
+    record = write_audit(transaction, removal, doc_ids, details)
+    return WrittenCut(tuple(added), record, len(every), n_before - n_after)
 
 
 # ---- Keeping versions by name, and dropping those names.
