@@ -100,8 +100,8 @@ class FieldReader:
         """
         if function is not None:
             every = np.arange(self._segment.n_documents, dtype=np.uint32) if docs is None else docs
-            values = values_of(function, self._segment, every)
-            return Numbers(values, np.isnan(values))
+            shares = values_of(function, self._segment, every)
+            return Numbers(shares, np.isnan(shares))
         if own:
             numbers = self._doc_ids(docs) if path == DOC_ID else self._read_lengths(docs)
             return Numbers(numbers, np.zeros(len(numbers), dtype=np.bool_))

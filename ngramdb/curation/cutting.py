@@ -223,13 +223,13 @@ class CutSegment(Segment):
         return self._whole.document_length(i) - (self.cuts[i].n_tokens if i in self.cuts else 0)
 
     def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
-        lengths = self._whole.lengths(numbers).copy()
+        lengths: NDArray[np.int64] = self._whole.lengths(numbers).copy()
         for k, i in self._cut_of(numbers):
             lengths[k] -= self.cuts[i].n_tokens
         return lengths
 
     def n_symbols(self, numbers: Numbers) -> NDArray[np.int64]:
-        symbols = self._whole.n_symbols(numbers).copy()
+        symbols: NDArray[np.int64] = self._whole.n_symbols(numbers).copy()
         for k, i in self._cut_of(numbers):
             breaks = self._whole.breaks(i)
             symbols[k] += len(self.cuts[i].breaks.tokens) - len(breaks) - self.cuts[i].n_tokens

@@ -62,7 +62,7 @@ class Pairs:
 
     covered : tokens of the item in n-grams that the document has
     ngrams : how many n-grams of the item the document has
-    longest : tokens of the longest piece of the item in the document; `starts`, `places`: where it begins
+    longest : tokens of the longest piece of the item in the document; `starts`, `places`: its first token in each
     """
 
     items: Ints
@@ -312,7 +312,7 @@ def _summed(owners: Ints, starts: Ints, stops: Ints, size: int) -> Ints:
 
 
 def _longest(found: Matches, owners: Ints, size: int) -> tuple[Ints, Ints, Ints]:
-    """Return the longest piece of each pair: tokens, and where it begins in the item and in the document."""
+    """Return the longest piece of each pair: its tokens, and its places in the item and in the document."""
     shift = found.places - found.starts
     order = np.lexsort((found.starts, shift, owners))
     by_pair, by_shift, begins = owners[order], shift[order], found.starts[order]

@@ -24,7 +24,7 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an item shares with a document: arrays with an entry for each such pair.
+    """The tokens that items share with documents: arrays with an entry for each such pair.
 
     lengths : tokens of the item; `covered`: of these, tokens in n-grams that the document has
     ngrams : n-grams of the item; `found`: of these, n-grams that the document has

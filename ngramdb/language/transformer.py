@@ -79,7 +79,8 @@ class DataRules:
         return statement_of(ast.AddFields, children, name=name.node, path=path.node, key=key)
 
     def drop_fields(self, children: list[Any]) -> ast.DropFields:
-        return ast.DropFields(children[2].node, fields_of(children), span=span_of(children))
+        fields = tuple(child for child in children if isinstance(child, ast.Field))
+        return ast.DropFields(children[2].node, fields, span=span_of(children))
 
     def field_list(self, children: list[Any]) -> Clause:
         return clause_of("The list of fields", fields_of(children), children)

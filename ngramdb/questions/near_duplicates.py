@@ -24,9 +24,9 @@ from ngramdb.source import Corpus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COLUMNS = ("doc", "kept_doc", "contained", "jaccard", "length", "kept_length", "reason")
+ROW = ("doc", "kept_doc", "contained", "jaccard", "length", "kept_length", "reason")
 TYPES = (int, int, float, float, int, int, str)
-DELETE_COLUMNS = ("documents", "tokens", "version")
+DELETED_ROW = ("documents", "tokens", "version")
 
 KEEP = ("longest", "first")
 CANDIDATES = ("index", "minhash")
@@ -99,7 +99,7 @@ class FindNearDuplicates(Query):
         rows = [_row(view, one) for one in found.pairs[: self.limit]]
         summary = {"total": len(found.pairs), **_notes(found)}
         types = TYPES if view.n_added < 2 else (str, str, *TYPES[2:])
-        return Result(COLUMNS, iter([rows]), summary=summary, n_rows=len(rows), types=types)
+        return Result(ROW, iter([rows]), summary=summary, n_rows=len(rows), types=types)
 
 
 def described(rule: Rule, keeping: Keeping) -> str:
@@ -184,5 +184,5 @@ class DeleteNearDuplicates(Action):
             outcome = change.commit()
         row = (outcome.documents, outcome.tokens, outcome.version)
         return Result.of_rows(
-            DELETE_COLUMNS, [row], **dict(zip(DELETE_COLUMNS, row, strict=True)), **_notes(found)
+            DELETED_ROW, [row], **dict(zip(DELETED_ROW, row, strict=True)), **_notes(found)
         )
