@@ -62,7 +62,7 @@ class Pairs:
 
     covered : tokens of the item in n-grams that the document has
     ngrams : how many n-grams of the item the document has
-    longest : tokens of the longest piece of the item in the document; `starts`, `places`: its first token in each
+    longest : tokens of the longest piece of the item in the document, which begins at `starts`, `places`
     """
 
     items: Ints

@@ -183,6 +183,4 @@ class DeleteNearDuplicates(Action):
             change.remove(chosen, notes, statement=self.statement, reason=self.reason)
             outcome = change.commit()
         row = (outcome.documents, outcome.tokens, outcome.version)
-        return Result.of_rows(
-            DELETED_ROW, [row], **dict(zip(DELETED_ROW, row, strict=True)), **_notes(found)
-        )
+        return Result.of_rows(DELETED_ROW, [row], **dict(zip(DELETED_ROW, row, strict=True)), **_notes(found))
