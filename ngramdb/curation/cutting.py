@@ -31,7 +31,7 @@ Places = NDArray[np.int64]
 
 
 class CutDocument(NamedTuple):
-    """What is cut out of a document, and where the rest is broken.
+    """The tokens that are cut out of a document, and the breaks of the rest.
 
     starts, stops : (k,) int64, ascending, the tokens of each cut; none of them touch
     bytes : (k, 2) int64, the bytes of each cut in the text; zeros without a text
@@ -81,7 +81,7 @@ def cut(change: Change, ranges: Sequence[Ranges], *, statement: str = "", reason
     ExecutionError
         the text of a document has other tokens than those stored
 
-    Cost: that of writing each segment with a cut anew, about 80 ns per token; a pass over the texts of cut
+    Cost: that of writing each segment with a cut again, about 80 ns per token; a pass over the texts of cut
     documents. Memory: 7 bytes per token that is sorted at a time.
     """
     view = change.view
@@ -148,7 +148,7 @@ class CutSegment(Segment):
         before, at_bytes = segment.breaks_of(np.array([i], dtype=np.uint32))
         tokens = np.concatenate([_left(before, starts, stops), _left(starts, starts, stops)])
         inner = np.concatenate([_left(at_bytes, *spans.T), _left(spans[:, 0], *spans.T)])
-        # A break that was there comes first, so a text keeps it where it was.
+        # An earlier break comes first, so that a text keeps its place.
         tokens, first = np.unique(tokens, return_index=True)
         kept = (tokens > 0) & (tokens < n_tokens - int((stops - starts).sum()))
         return CutDocument(starts, stops, spans, Breaks(tokens[kept], inner[first][kept]))
@@ -244,7 +244,7 @@ class CutSegment(Segment):
         return Breaks(*(np.concatenate(columns).astype(np.int64) for columns in zip(*found, strict=True)))
 
     def _cut_of(self, numbers: Numbers) -> list[tuple[int, int]]:
-        """Return those of some documents that have a cut: where they are among them, and their numbers."""
+        """Return the documents with a cut: their places among `numbers`, and their numbers."""
         return [(k, i) for k, i in enumerate(numbers.tolist()) if i in self.cuts]
 
     @property
@@ -276,7 +276,7 @@ def _pieces(segment: Segment, i: int) -> Places:
 
 
 def _left(places: Places, starts: Places, stops: Places) -> Places:
-    """Return where places are once ranges are cut; those within a range are where it was."""
+    """Return places as they are once ranges are cut; those within a range move to its place."""
     before = np.concatenate([[0], np.cumsum(stops - starts)])
     n = np.searchsorted(starts, places, side="right")
     inside = np.append(stops, 0)[n - 1] - places
@@ -317,7 +317,7 @@ def _on_characters(
 ) -> tuple[Places, Places]:
     """Return cuts shrunk to whole characters, without those of which nothing is left."""
     data = np.frombuffer(content + b" ", dtype=np.uint8)
-    # Whether text may be cut before each token, and after the last one.
+    # True for each token before which text may be cut, and for the end.
     clean = np.ones(len(begins) + 1, dtype=np.bool_)
     clean[:-1] = (data[begins] & 0xC0) != 0x80
     clean[1:] &= (data[ends] & 0xC0) != 0x80

@@ -193,7 +193,10 @@ def test_candidates_say_how_often_they_are() -> None:
 
 def test_what_is_completed_is_in_the_language() -> None:
     from ngramdb.language.parser import parse
+    from ngramdb.registries import DOCUMENT_FUNCTIONS
 
+    # The rest of a call: a number, a field, or a field and what divides it.
+    rests = {"FLOOR(": "year / 10)", **{f"{name.upper()}(": "2)" for name in DOCUMENT_FUNCTIONS}}
     for marked in (
         "DOCS WHERE source = |",
         "USE |",
@@ -203,8 +206,7 @@ def test_what_is_completed_is_in_the_language() -> None:
     ):
         text, cursor = marked.replace("|", ""), marked.index("|")
         for candidate in at(marked):
-            # The rest of what is called: a field, and what divides it.
-            rest = {"FLOOR(": "year / 10)"}.get(candidate.text, "date)" if "(" in candidate.text else "")
+            rest = rests.get(candidate.text, "date)" if "(" in candidate.text else "")
             assert parse(text[: candidate.start] + candidate.text + rest + text[cursor:])
 
 
