@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from ngramdb.interrupts import ProgressCallback
     from ngramdb.planner import bind_fields, cautions, parameters
     from ngramdb.planner import parameters as load_options
+    from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.questions import binder, maintenance, parsing, to_ast
+    from ngramdb.questions import binder, duplicates, maintenance, parsing, to_ast
     from ngramdb.questions import corpora as copying
     from ngramdb.questions import docs as document_queries
     from ngramdb.questions import fields as field_statements
@@ -49,6 +50,8 @@ else:
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.questions.binder")
+    duplicates = lazy_module("ngramdb.questions.duplicates")
+    plans = lazy_module("ngramdb.planner.plan")
     copying = lazy_module("ngramdb.questions.corpora")
     maintenance = lazy_module("ngramdb.questions.maintenance")
     document_queries = lazy_module("ngramdb.questions.docs")
@@ -428,6 +431,58 @@ class DataVerbs:
                 reason,
             )
             return int(plan.act(session).summary["documents"])
+
+    @commits
+    @checked_flags
+    def delete_duplicates(
+        self,
+        where: str | None = None,
+        *,
+        normalize: str | Sequence[str] = (),
+        keep: str = "first",
+        keep_by: str | Sequence[str] | None = None,
+        descending: bool = False,
+        against: str | None = None,
+        params: ParameterValues = None,
+        reason: str = "",
+    ) -> int:
+        """Remove copies of documents, in one commit: DELETE DUPLICATES.
+
+        Documents are equal if they have the same tokens, or the same text with `normalize`. The audit record
+        names the document that is kept for each removed one.
+
+        Parameters
+        ----------
+        where, params : a condition as after WHERE; only documents that meet it are compared
+        normalize : differences that are ignored: "case", "space" (white space), "nfc" (equivalent characters)
+        keep : "first", the copy with the smallest id, or "none"
+        keep_by, descending : fields; the copy that is first in their order is kept
+        against : another corpus of the database; documents that it has are removed here
+        reason : the reason, for the audit record
+
+        Returns
+        -------
+        The number of documents that were removed.
+
+        Raises
+        ------
+        InvalidArgument
+            An unknown value of `normalize` or `keep`, or a document without a text that would be normalized.
+
+        Notes
+        -----
+        Cost: about 10 µs per document, and that of removing the copies.
+        """
+        self._bound.check_whole("delete_duplicates")
+        _check_reason(reason)
+        text = duplicates.statement_of(self.name, where, normalize, keep, keep_by, descending, against)
+        with self._bound.work():
+            plan = self._bound.bind_text(text, params)
+            assert isinstance(plan, duplicates.DeleteDuplicates)
+            if plan.phrases:
+                python_warnings.warn(cautions.cautions_of_removed(plan.phrases))
+            done = plans.changed(plan, reason=reason).act(self._bound.session())
+            return int(done.summary["documents"])
 
     def removals(self) -> Removals:
         """Return the removals so far, oldest first: SHOW REMOVALS.

@@ -1,5 +1,6 @@
 """The logic of curation, over corpora and segments: no plans, no parsing.
 
+- `equal_documents`: documents of which a copy stays.
 - `keeping`: which of several copies is kept.
 - `near_duplicates`: documents that are contained in others.
 - `windows`: windows of text that occur several times, as ranges of tokens.

@@ -16,7 +16,7 @@ CLAUSE_HEADS = frozenset(
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
-        *("PER", "AS", "REPLACE"),
+        *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST"),
     }
 )
 # Clauses that a statement cannot do without.
@@ -151,7 +151,7 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
     given |= _MODIFIERS.intersection(head[last:])
     if head[:1] in (["COPY"], ["ALTER"]) and "LPAR" in scope and "$END" in state.choices():
         given |= {"LPAR"}  # the list of options, or of fields
-    if head and _REQUIRED.get(head[0], head[0]) not in head:
+    if head and head[1:2] != ["DUPLICATES"] and _REQUIRED.get(head[0], head[0]) not in head:
         given |= {"$END", "SEMICOLON"}
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]
 

@@ -52,6 +52,19 @@ class DataRules:
             raise Fault(message, start_of(children[0]), stop_of(children[1]))
         return statement_of(ast.Delete, children)
 
+    def delete_duplicates(self, children: list[Any]) -> ast.DeleteDuplicates:
+        return statement_of(ast.DeleteDuplicates, children)
+
+    def normalize(self, children: list[Any]) -> Clause:
+        return clause_of("NORMALIZE", tuple(child.type for child in children[1::2]), children)
+
+    def keep(self, children: list[Any]) -> Clause:
+        keys = tuple(child for child in children if isinstance(child, ast.OrderBy))
+        keep = ast.Keep(keys, not has_terminal(children, "NONE"), span=span_of(children))
+        return clause_of("KEEP", keep, children)
+
+    against = valued_clause("AGAINST")
+
     def returning(self, children: list[Any]) -> Clause:
         every = (ast.Field((ast.EVERY_FIELD,), span=span_of(children[1:])),)
         return clause_of("RETURNING", fields_of(children) or every, children)

@@ -169,10 +169,10 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
 
 def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
     other = scope.corpus(node.corpus)
-    if not _same_kind(corpus.tokenizer, other.tokenizer):
+    if not same_kind(corpus.tokenizer, other.tokenizer):
         what = f"{other.entry.name} has another tokenizer, so there are no common n-grams"
         scope.fail(PlanError, what, node.corpus)
-    if _has_all_of(scope, node.corpus, corpus):
+    if has_all_of(scope, node.corpus, corpus):
         itself = f"every document of {corpus.entry.name} overlaps with itself"
         if scope.removes:
             what = f"{itself}, and DELETE would remove them all; compare with another corpus"
@@ -187,7 +187,7 @@ def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
     return plan.OverlapTest(other, other.entry.name, n, node.operator, float(share))
 
 
-def _has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
+def has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
     """Return True if a source is the queried corpus itself, or a sum with it."""
     if any(term.sign < 0 for term in source.terms):
         return bool(scope.corpus(source).entry == corpus.entry)
@@ -195,7 +195,7 @@ def _has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
     return any(scope.corpus(one).entry == corpus.entry for one in (source, *alone))
 
 
-def _same_kind(a: Any, b: Any) -> bool:
+def same_kind(a: Any, b: Any) -> bool:
     """Return True if two tokenizers split texts into the same tokens, regardless of ids."""
     if a is b or a.kind != b.kind or a.kind not in FILE_TOKENIZERS:
         return bool(a.kind == b.kind)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         dispersion,
         dist,
         docs,
+        duplicates,
         fields,
         generate,
         keywords,
@@ -50,6 +51,7 @@ else:
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
+    duplicates = lazy_module("ngramdb.questions.duplicates")
     fields = lazy_module("ngramdb.questions.fields")
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
@@ -77,6 +79,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
     "Delete": lambda: maintenance.bind_delete,
+    "DeleteDuplicates": lambda: duplicates.bind_delete,
     "Describe": lambda: show.bind_describe,
     "Detach": lambda: corpora.bind_detach,
     "Dispersion": lambda: dispersion.bind,
@@ -120,7 +123,7 @@ class Binder(Scope):
             return found
         where = getattr(statement, "where", None)
         # A phrase in a condition on documents is narrowed by the rest of the condition.
-        of_documents = isinstance(statement, (ast.Docs, ast.CountDocs, ast.Delete))
+        of_documents = isinstance(statement, (ast.Docs, ast.CountDocs, ast.Delete, ast.DeleteDuplicates))
         alone = where is None or of_documents or isinstance(where, ast.Contains)
         narrowed = isinstance(where, ast.And) or not alone
         phrases = (

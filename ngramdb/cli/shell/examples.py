@@ -21,7 +21,15 @@ _IN_EXAMPLES = (
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (
-    *("CREATE CORPUS", "COPY", "DELETE DOCS", "ALTER CORPUS", "ADD FIELDS", "DROP FIELD"),
+    *(
+        "CREATE CORPUS",
+        "COPY",
+        "DELETE DOCS",
+        "DELETE DUPLICATES",
+        "ALTER CORPUS",
+        "ADD FIELDS",
+        "DROP FIELD",
+    ),
     *(
         "RESTORE CORPUS",
         "KEEP VERSION",
@@ -39,7 +47,7 @@ _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
     *("SHOW", "SET", "ADD FIELDS"),
 )
-_MODULES = ("corpora", "fields", "maintenance", "show")
+_MODULES = ("corpora", "duplicates", "fields", "maintenance", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.

@@ -8,11 +8,13 @@ from .data import CopyFrom as CopyFrom
 from .data import CopyTo as CopyTo
 from .data import CreateCorpus as CreateCorpus
 from .data import Delete as Delete
+from .data import DeleteDuplicates as DeleteDuplicates
 from .data import Describe as Describe
 from .data import Detach as Detach
 from .data import DropCorpus as DropCorpus
 from .data import DropFields as DropFields
 from .data import DropVersion as DropVersion
+from .data import Keep as Keep
 from .data import KeepVersion as KeepVersion
 from .data import Option as Option
 from .data import ResetSetting as ResetSetting

@@ -15,7 +15,7 @@ from ngramdb.language.ast.nodes import (
     SourceTerm,
     Statement,
 )
-from ngramdb.language.ast.questions import Docs
+from ngramdb.language.ast.questions import Docs, OrderBy
 from ngramdb.lazy import dataclass
 
 
@@ -64,6 +64,25 @@ class Delete(Statement):
     where: Condition
     returning: tuple[Field | Called, ...] = ()
     source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Keep(Node):
+    """KEEP FIRST | NONE | BY field [ASC | DESC], …: which of several copies stays."""
+
+    order: tuple[OrderBy, ...] = ()
+    keeps_one: bool = True
+
+
+@dataclass(frozen=True)
+class DeleteDuplicates(Statement):
+    """DELETE DUPLICATES [NORMALIZE CASE, SPACE, NFC] [KEEP …] [AGAINST corpus] [WHERE cond]."""
+
+    source: Source | None = None
+    where: Condition | None = None
+    normalize: tuple[str, ...] = ()
+    keep: Keep | None = None
+    against: Source | None = None
 
 
 @dataclass(frozen=True)

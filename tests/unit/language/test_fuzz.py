@@ -318,6 +318,14 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Delete: statement(
         conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields | calls)
     ),
+    ast.DeleteDuplicates: statement(
+        st.just("DELETE DUPLICATES"),
+        FROM=sources,
+        WHERE=conditions,
+        NORMALIZE=st.sampled_from(["CASE", "SPACE, NFC"]),
+        KEEP=st.sampled_from(["FIRST", "NONE", "BY year DESC, n"]),
+        AGAINST=sources,
+    ),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
     ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),
     ast.DropVersion: filled("DROP VERSION {}", strings),

@@ -239,6 +239,16 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         'DELETE DOCS FROM wiki RETURNING doc_id, meta.url WHERE "a"',
         ast.Delete(A, (Field(("doc_id",)), Field(("meta", "url"))), source("wiki")),
     ),
+    ("DELETE DUPLICATES", ast.DeleteDuplicates()),
+    (
+        "DELETE DUPLICATES KEEP BY n DESC AGAINST wiki NORMALIZE case, nfc",
+        ast.DeleteDuplicates(
+            normalize=("CASE", "NFC"),
+            keep=ast.Keep((ast.OrderBy(Field(("n",)), True),)),
+            against=source("wiki"),
+        ),
+    ),
+    ("DELETE DUPLICATES KEEP NONE", ast.DeleteDuplicates(keep=ast.Keep(keeps_one=False))),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
     ("RESTORE CORPUS wiki TO VERSION 'a'", ast.Restore(Name("wiki"), Value("a"))),
     ("KEEP VERSION 4 AS 'a'", ast.KeepVersion(Value("a"), Value(4))),

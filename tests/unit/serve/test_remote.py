@@ -212,6 +212,7 @@ REFUSED = {
         "subtract",
         "add_fields",
         "decontaminate",
+        "delete_duplicates",
         "drop_fields",
         "analyze",
         "copy",

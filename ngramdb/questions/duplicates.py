@@ -1,0 +1,181 @@
+"""DELETE DUPLICATES: copies of documents are removed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ngramdb.curation.equal_documents import Copies, copies
+from ngramdb.errors import InvalidArgument, PlanError
+from ngramdb.executor.per_segment import matching
+from ngramdb.executor.result import Result
+from ngramdb.language import ast
+from ngramdb.lazy import dataclass
+from ngramdb.planner.bind_conditions import condition, has_all_of, same_kind
+from ngramdb.planner.bind_fields import document_keys
+from ngramdb.planner.plan import Costs, DocExpr, FieldKey, Plan, Question
+from ngramdb.planner.scope import Scope
+from ngramdb.questions import to_ast
+from ngramdb.questions.docs import documents_in_order
+from ngramdb.questions.plans import Action, Session
+from ngramdb.questions.requests import Statement, quoted_name
+from ngramdb.source import Catalog, Corpus
+
+DELETE_COLUMNS = ("documents", "tokens", "version")
+NORMALIZATIONS = ("case", "space", "nfc")
+
+# Syntax and examples, for help.
+HELP = {
+    "DELETE DUPLICATES": (
+        "DELETE DUPLICATES [NORMALIZE CASE | SPACE | NFC {, …}] [KEEP FIRST | NONE | BY keys]\n"
+        "  [AGAINST source] [WHERE condition] [FROM source]",
+        (
+            "DELETE DUPLICATES KEEP BY score DESC",
+            "of equal documents, only the one with the best score stays",
+        ),
+    ),
+}
+
+
+class Chosen(NamedTuple):
+    """The clauses of DELETE DUPLICATES, bound to a version."""
+
+    where: DocExpr
+    order: tuple[FieldKey, ...]
+    against: Corpus | None
+
+
+def bind_delete(scope: Scope, node: ast.DeleteDuplicates) -> Plan:
+    """Bind DELETE DUPLICATES."""
+    source = node.source
+    if source is not None and not (len(source.terms) == 1 and source.terms[0].version is None):
+        scope.fail(PlanError, "duplicates are deleted from one corpus, as it is now", source)
+    if len(set(node.normalize)) < len(node.normalize):
+        scope.fail(PlanError, "NORMALIZE names the same difference twice", node)
+    corpus = scope.corpus(source)
+
+    def rebind(catalog: Catalog, now: Corpus) -> Chosen:
+        return _chosen(Scope(catalog, scope.parameters, scope.text), node, now)
+
+    found = _chosen(scope, node, corpus)
+    return DeleteDuplicates(
+        corpus,
+        found.where,
+        found.order,
+        node.keep is None or node.keep.keeps_one,
+        node.normalize,
+        None if found.against is None else found.against.entry.name,
+        scope.written(node, scope.catalog.match()),
+        rebind,
+    )
+
+
+def _chosen(scope: Scope, node: ast.DeleteDuplicates, corpus: Corpus) -> Chosen:
+    scope.removes = True
+    against = None if node.against is None else _other(scope, node.against, corpus, not node.normalize)
+    order = document_keys(scope, () if node.keep is None else node.keep.order, corpus)
+    return Chosen(condition(scope, node.where, corpus), order, against)
+
+
+def _other(scope: Scope, node: ast.Source, corpus: Corpus, by_tokens: bool) -> Corpus:
+    other = scope.corpus(node)
+    if has_all_of(scope, node, corpus):
+        what = f"every document of {corpus.entry.name} equals itself, and all would be removed"
+        scope.fail(PlanError, f"{what}; compare with another corpus, or leave AGAINST out", node)
+    if by_tokens and not same_kind(corpus.tokenizer, other.tokenizer):
+        what = f"{other.entry.name} has another tokenizer, so its tokens cannot be compared"
+        scope.fail(PlanError, f"{what}; compare texts, with NORMALIZE", node)
+    return other
+
+
+@dataclass(frozen=True)
+class DeleteDuplicates(Question, Action):
+    """DELETE DUPLICATES. `where` and `order` are bound to the version that was planned on, for EXPLAIN.
+
+    `rebind` binds the clauses to the version that the commit succeeds. `statement` and `reason` are for the
+    audit record.
+    """
+
+    where: DocExpr
+    order: tuple[FieldKey, ...]
+    keeps_one: bool
+    normalize: tuple[str, ...]
+    against: str | None
+    statement: str
+    rebind: Callable[[Catalog, Corpus], Chosen] = dataclasses.field(compare=False, repr=False)
+    reason: str = ""
+    costs: Costs | None = dataclasses.field(default=None, compare=False)
+
+    def label(self) -> str:
+        kept = "first" if self.keeps_one else "none"
+        parts = ["keep " + (", ".join(key.label() for key in self.order) or kept)]
+        if self.normalize:
+            parts.append(f"normalize {', '.join(self.normalize).lower()}")
+        if self.against is not None:
+            parts.append(f"against {self.against}")
+        return f"delete duplicates ({'; '.join(parts)})"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+    def act(self, session: Session) -> Result:
+        """Return one row: the number of documents and tokens that were removed, and the new version."""
+        name = self.corpus.entry.name
+        with session.change(name, f"delete duplicates from {name}") as change:
+            found = self._copies(session, change.view)
+            change.remove(found.chosen, found.notes, statement=self.statement, reason=self.reason)
+            done = change.commit()
+        row = (done.documents, done.tokens, done.version)
+        return Result.of_rows(DELETE_COLUMNS, [row], **dict(zip(DELETE_COLUMNS, row, strict=True)))
+
+    def _copies(self, session: Session, view: Corpus) -> Copies:
+        bound: list[Chosen] = []
+
+        def condition_of(catalog: Catalog, corpus: Corpus) -> DocExpr:
+            bound.append(self.rebind(catalog, corpus))
+            return bound[-1].where
+
+        where, costs = session.planned(condition_of, view)
+        found = matching(view, where, costs, None)
+        return copies(
+            view,
+            [docs.numbers() for _, docs in found],
+            order=documents_in_order(bound[-1].order, found) if bound[-1].order else None,
+            keeps_one=self.keeps_one,
+            against=bound[-1].against,
+            normalize=self.normalize,
+        )
+
+
+def statement_of(
+    corpus: str,
+    where: str | None,
+    normalize: str | Sequence[str],
+    keep: str,
+    keep_by: str | Sequence[str] | None,
+    descending: bool,
+    against: str | None,
+) -> str:
+    """Return the statement that a call of `Corpus.delete_duplicates` stands for. Raises InvalidArgument."""
+    given = (normalize,) if isinstance(normalize, str) else tuple(normalize)
+    unknown = [one for one in given if one not in NORMALIZATIONS]
+    if unknown:
+        raise InvalidArgument(f"normalize takes {', '.join(NORMALIZATIONS)}, not {unknown[0]!r}")
+    if keep not in ("first", "none"):
+        raise InvalidArgument(f"keep must be 'first' or 'none', not {keep!r}; fields are given as keep_by")
+    keys = to_ast.fields("keep_by", keep_by)
+    if keys and keep != "first":
+        raise InvalidArgument(f"keep_by and keep={keep!r} exclude each other; omit one of them")
+    if descending and not keys:
+        raise InvalidArgument("descending is the order of keep_by, which is missing")
+    made = Statement("DELETE DUPLICATES").source(corpus)
+    if given:
+        made.add("NORMALIZE " + ", ".join(given).upper())
+    way = " DESC" if descending else ""
+    by = ", ".join(".".join(map(quoted_name, key.keys)) + way for key in keys)
+    if by or keep == "none":
+        made.add(f"KEEP BY {by}" if by else "KEEP NONE")
+    if against is not None:
+        made.add(f"AGAINST {quoted_name(against)}")
+    return made.where(where).text

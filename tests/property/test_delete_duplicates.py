@@ -1,0 +1,112 @@
+"""DELETE DUPLICATES against brute force: segments, removed documents, all clauses."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngramdb
+from ngramdb.curation import equal_documents
+from ngramdb.errors import InvalidArgument, PlanError
+
+TEXTS = ["a b", "a  b", "A b", "b", "b ", "", "a b c"]
+documents = st.lists(st.tuples(st.sampled_from(TEXTS), st.integers(0, 3)), max_size=6)
+
+
+def expected(rows, keep, against, is_text, least):
+    """The documents that are left, and for each removed one the kept document; rows are (id, text, n)."""
+    key = (lambda text: " ".join(text.lower().split())) if is_text else (lambda text: tuple(text.split()))
+    counted = [row for row in rows if row[2] >= least]
+    if keep == "n":
+        counted.sort(key=lambda row: -row[2])
+    there = {}
+    for number, text in enumerate(against or []):
+        there.setdefault(key(text), number)
+    removed = {}
+    for one in counted:
+        same = [row for row in counted if key(row[1]) == key(one[1])]
+        if key(one[1]) in there:
+            removed[one[0]] = {"kept": there[key(one[1])], "kept_in": "other"}
+        elif len(same) > 1 and (keep == "none" or same[0] is not one):
+            removed[one[0]] = {} if keep == "none" else {"kept": same[0][0]}
+    return [row[0] for row in rows if row[0] not in removed], removed
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(documents, min_size=1, max_size=3),
+    st.sets(st.integers(0, 8)),
+    st.sampled_from(["first", "none", "n"]),
+    st.none() | st.lists(st.sampled_from(TEXTS), max_size=4),
+    st.booleans(),
+    st.integers(0, 1),
+)
+def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least):
+    with ngramdb.connect() as db:
+        db.execute("SET auto_compact = FALSE")
+        corpus = db.create_corpus("c", "words")
+        for piece in pieces:
+            corpus.append([(text, {"n": n}) for text, n in piece])
+        rows = [(i, *one) for i, one in enumerate(one for piece in pieces for one in piece)]
+        if not rows:
+            return
+        if gone:
+            corpus.delete("doc_id IN :gone", params={"gone": sorted(gone)})
+        n_before = len(list(corpus.removed_documents()))
+        rows = [row for row in rows if row[0] not in gone]
+        if against is not None:
+            # The other corpus has other ids for the same words, and a removed document.
+            other = db.create_corpus("other", "words")
+            other.append([*against, "a b c"])
+            other.delete(f"doc_id = {len(against)}")
+        left, removed = expected(rows, keep, against, is_text, least)
+        n = corpus.delete_duplicates(
+            f"n >= {least}",
+            normalize=("case", "space") if is_text else (),
+            keep="none" if keep == "none" else "first",
+            keep_by="n" if keep == "n" else None,
+            descending=keep == "n",
+            against=None if against is None else "other",
+        )
+        assert n == len(removed)
+        assert [row["doc_id"] for row in corpus.docs().to_dicts()] == left
+        record = {one.doc_id: one.details for one in list(corpus.removed_documents())[n_before:]}
+        assert record == removed
+
+
+def test_colliding_hashes_remove_nothing_else(monkeypatch):
+    monkeypatch.setattr(equal_documents, "_hash", lambda content: bytes(16))
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "words")
+        corpus.append(["a", "b", "a", "c", "b"])
+        assert corpus.delete_duplicates() == 2
+        assert [row["text"] for row in corpus.docs().to_dicts()] == ["a", "b", "c"]
+
+
+def test_ten_thousand_equal_documents_take_linear_time():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "words")
+        corpus.append(["the same words"] * 10_000)
+        before = time.process_time()
+        assert corpus.delete_duplicates() == 9_999
+        assert time.process_time() - before < 20
+        assert corpus.delete_duplicates() == 0
+
+
+def test_what_cannot_be_compared_is_refused():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "words")
+        corpus.append(["a", "a"])
+        db.create_corpus("letters", "chars").append(["a"])
+        with pytest.raises(PlanError, match="equals itself"):
+            corpus.delete_duplicates(against="c")
+        with pytest.raises(PlanError, match="another tokenizer"):
+            corpus.delete_duplicates(against="letters")
+        with pytest.raises(InvalidArgument, match="normalize takes case, space, nfc"):
+            corpus.delete_duplicates(normalize="punctuation")
+        with pytest.raises(InvalidArgument, match="'first' or 'none'"):
+            corpus.delete_duplicates(keep="last")
+        assert corpus.delete_duplicates(against="letters", normalize="nfc") == 2
