@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.corpus_handle import BoundCorpus
 from ngramdb.api.database import letting_go
@@ -296,17 +296,7 @@ class DataVerbs:
         """
         self._bound.check_whole("delete")
         _check_reason(reason)
-        tree, placeholders, _ = parsing.parsed_condition(where)
-        values = parameters.Parameters(placeholders, params, where)
-
-        def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
-            bound = binder.Binder(catalog, values, where)
-            bound.removes = True
-            found = bound.condition(tree, corpus)
-            if bound.phrases:  # before anything is removed: a filter may make an error of a warning
-                python_warnings.warn(cautions.cautions_of_removed(bound.phrases))
-            return found
-
+        tree, values, bind = _removed_by(where, params)
         with self._bound.work():
             session = self._bound.session()
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
@@ -408,14 +398,7 @@ class DataVerbs:
         _check_reason(reason)
         rule = near.rule_of(contained, n, candidates)
         longest, nodes = near.order_of(keep, keep_by, as_flag("descending", descending))
-        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
-        values = parameters.Parameters(placeholders, params, where)
-
-        def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
-            bound = binder.Binder(catalog, values, where)
-            bound.removes = True
-            return bound.condition(tree, corpus)
-
+        tree, values, bind = _removed_by(where, params)
         with self._bound.work():
             session, scope = self._bound.session(), self._bound.scope()
             clause = "" if tree is None else values.told(f" WHERE {where}", tree, session.match())
@@ -758,6 +741,24 @@ class DataVerbs:
         layout = infini_gram_files.Layout(version, shards, token_dtype)
         with self._bound.work():
             return infini_gram_files.write_index(self._bound.current(), conversion.as_path(folder), layout)
+
+
+def _removed_by(
+    where: str | None, params: ParameterValues
+) -> tuple[Any, parameters.Parameters, Callable[[Catalog, CorpusView], DocExpr]]:
+    """Return the tree of a condition, its parameters, and a function that binds it to remove documents."""
+    tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
+    values = parameters.Parameters(placeholders, params, where)
+
+    def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
+        bound = binder.Binder(catalog, values, where)
+        bound.removes = True
+        found = bound.condition(tree, corpus)
+        if bound.phrases:  # before anything is removed: a filter may make an error of a warning
+            python_warnings.warn(cautions.cautions_of_removed(bound.phrases))
+        return found
+
+    return tree, values, bind
 
 
 def _check_reason(reason: str) -> None:

@@ -159,7 +159,7 @@ class CutSegment(Segment):
         return np.union1d(np.array(list(self.cuts), dtype=np.uint32), self.gone)
 
     def notes(self) -> list[tuple[int, dict[str, int]]]:
-        """Return the documents that are left, and what the audit record says about each."""
+        """Return the documents that are left, and the details of each for the audit record."""
         return [
             (i, {"tokens_cut": one.n_tokens, "pieces": 1 + len(one.breaks.tokens)})
             for i, one in self.cuts.items()

@@ -26,7 +26,7 @@ from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
-#: What NORMALIZE may ignore.
+#: The differences that NORMALIZE may ignore.
 NORMALIZATIONS = ("CASE", "SPACE", "NFC")
 
 _SPACE = re.compile(r"\s+")
@@ -109,7 +109,7 @@ def copies(
 
 
 class _Contents:
-    """What is compared of documents of several segments, which have places from 0 on."""
+    """The compared content of documents of several segments; places count from 0 over all of them."""
 
     def __init__(self, groups: Sequence[_Group], normalize: frozenset[str]) -> None:
         self.groups = groups

@@ -59,7 +59,7 @@ def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> CurationPla
     Raises
     ------
     InvalidArgument
-        The file cannot be read, or is no plan; the message names the file and the step.
+        The file cannot be read, or is not a plan; the message names the file and the step.
     """
     if isinstance(source, Mapping):
         return _plan(source, "the plan")

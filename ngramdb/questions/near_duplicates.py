@@ -145,8 +145,7 @@ def _notes(found: Found) -> dict[str, str]:
 
 def _note_of(view: Corpus, one: NearDuplicate) -> dict[str, Any]:
     """Return the details of a removed document for the audit record."""
-    what = "equals" if one.reason == "equal" else f"has {one.contained:.4g} of its {one.reason} in"
-    return {"reason": f"{what} document {_shown(view, *one.kept)}"}
+    return {"kept": _shown(view, *one.kept), "reason": one.reason, "contained": one.contained}
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ cdef class NearDuplicates:
     n : words of an n-gram, at least 1
     contained : the least share of a document's n-grams that another one must have
     characters : the same for documents that are compared by 5-grams of characters
-    bands, rows : candidates have a common band of so many minimal hashes; 0 bands: a common n-gram
+    bands, rows : candidates have `rows` equal minimal hashes in one of `bands`; 0 bands: a common n-gram
 
     Memory: 8 bytes per n-gram of a document, and while deciding 56 to 104 per distinct n-gram of kept ones.
     """

@@ -265,7 +265,7 @@ class EvaluationSet:
         return self.items.tokenizer.decode(segment.document(number)[start:stop])
 
     def item_id(self, item: int) -> Any:
-        """Return the item's own id, None if it has none."""
+        """Return the item's own id, or None."""
         segment, number = self._place(item)
         return origin(segment.metadata.row(number)).get("id")
 

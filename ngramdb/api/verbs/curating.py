@@ -29,7 +29,7 @@ def curate(
     """Run the steps of a plan that are not done yet, each in commits of its own.
 
     The version that a step makes is kept by a name; a step whose version is kept is skipped, so that a plan
-    that was interrupted continues where it stopped.
+    that was interrupted resumes after its last finished step.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _examples(corpus: Corpus, before: int, sample: int) -> list[dict[str, Any]]:
 
 
 def _dry(connection: Connection, corpus: Corpus, step: Step) -> int | None:
-    """Return how many documents a step would remove; None if only running it tells."""
+    """Return how many documents a step would remove; None if it has to run first."""
     if step.kind == "delete":
         return int(corpus.count_docs(where=step.arguments["where"]))
     if step.kind == "decontaminate":
@@ -116,7 +116,7 @@ def _dry(connection: Connection, corpus: Corpus, step: Step) -> int | None:
     return 0
 
 
-# ---- the kinds of steps: each returns what it has to say
+# ---- the kinds of steps: each returns its entries for the report
 
 
 def _delete(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ def is_item_report(path: str) -> bool:
 
 @dataclass
 class ItemFindings:
-    """What a corpus has of the items of a set.
+    """The parts of a set's items that a corpus has.
 
     shares : the largest value of the measure of each document, per segment
     pairs : of each item the documents with most of it, and a pair for each contaminated document; per

@@ -136,16 +136,15 @@ def write_cut(
         if source is None:
             added.append(entry)
             continue
-        told = source
-        numbers = np.delete(np.arange(source.n_documents, dtype=np.uint32), told.gone)
+        numbers = np.delete(np.arange(source.n_documents, dtype=np.uint32), source.gone)
         for group in groups_of([Part(source, numbers)], segment_tokens):
             name, file = transaction.create_file("segments", "segment")
             added.append(segment_entry(transaction, name, write_merged(file, group), 1))
             n_after += added[-1].n_tokens
         n_before += entry.n_tokens
-        cut += [(source, i, note) for i, note in told.notes()]
+        cut += [(source, i, note) for i, note in source.notes()]
         gone += [
-            (source, i, {"tokens_cut": source.document_length(i), "pieces": 0}) for i in told.gone.tolist()
+            (source, i, {"tokens_cut": source.document_length(i), "pieces": 0}) for i in source.gone.tolist()
         ]
     every = [*cut, *gone]
     removal = Removal(

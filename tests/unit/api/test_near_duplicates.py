@@ -56,8 +56,8 @@ def test_removal(corpus):
     assert (removal.n_documents, removal.reason) == (2, "copies")
     assert removal.statement.startswith("near duplicates (1 of 3-grams of words, keeping the longest")
     assert removal.statement.endswith("WHERE year <= ? -- parameter 1: 3")
-    details = {one.doc_id: one.details["reason"] for one in corpus.removed_documents()}
-    assert details == {0: "has 1 of its words in document 1", 2: "equals document 1"}
+    found = {one.doc_id: (one.details["kept"], one.details["reason"]) for one in corpus.removed_documents()}
+    assert found == {0: (1, "words"), 2: (1, "equal")}
     assert corpus.delete_near_duplicates(keep_by="year") == 1
     assert corpus.delete_near_duplicates() == 0
     assert corpus.count_docs() == 3

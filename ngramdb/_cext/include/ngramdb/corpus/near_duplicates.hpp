@@ -14,7 +14,7 @@
 
 namespace ngramdb {
 
-// At most so many kept documents are compared with a document, and stored per n-gram or band.
+// The most kept documents that are compared with a document, and stored per n-gram or band.
 constexpr uint32_t kMostKept = 64;
 constexpr uint32_t kNoneKept = UINT32_MAX;
 
@@ -107,7 +107,7 @@ class KeptLists {
   size_t n_keys_ = 0;
 };
 
-// What became of a document: the one that contains it, or kNoneKept, and the n-grams that both have.
+// The outcome for a document: the one that contains it, or kNoneKept, and the number of n-grams that both have.
 struct NearOutcome {
   uint32_t kept, shared;
 };
@@ -276,7 +276,7 @@ class NearDuplicates {
     }
   }
 
-  // Candidates are made distinct now and then, so that there are never many.
+  // Repeated candidates are removed regularly, which bounds their number.
   void collect(const KeptLists::List& list) {
     lists_.collect(list, candidates_);
     if (candidates_.size() < 64 * kMostKept) return;
