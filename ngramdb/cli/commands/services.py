@@ -184,10 +184,10 @@ class ServedCatalog(Catalog):
     def tokenizer(self, corpora: Corpora) -> str:
         return super().tokenizer(self._asked(corpora))
 
-    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
+    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted] | None:
         return super().next_tokens(self._asked(corpora), context)
 
-    def count(self, corpora: Corpora, text: str) -> int:
+    def count(self, corpora: Corpora, text: str) -> int | None:
         return super().count(self._asked(corpora), text)
 
     def settings(self) -> Mapping[str, Sequence[str]]:

@@ -113,23 +113,26 @@ class Catalog:
 
         return self._answer(("tokenizer", corpora), ask, "")
 
-    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
-        """Return the tokens that follow the longest known suffix of the context, the likeliest first."""
+    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted] | None:
+        """Return the tokens that follow the longest known suffix of the context, the likeliest first.
 
-        def ask(timeout_s: float) -> Sequence[Counted]:
+        None if they are not known in time.
+        """
+
+        def ask(timeout_s: float) -> Sequence[Counted] | None:
             statement = f"DIST GIVEN ? USING INFGRAM TOP {MOST_TOKENS}{_from(corpora)}"
             rows = self._rows(statement, timeout_s, [context])
             return [(token, count) for token, _, count, _ in rows if token]
 
-        return self._answer(("next", corpora, context), ask, ())
+        return self._answer(("next", corpora, context), ask, None)
 
-    def count(self, corpora: Corpora, text: str) -> int:
-        """Return the occurrences of a text as an n-gram, or 0 if not known in time."""
+    def count(self, corpora: Corpora, text: str) -> int | None:
+        """Return the occurrences of a text as an n-gram, or None if not known in time."""
 
-        def ask(timeout_s: float) -> int:
+        def ask(timeout_s: float) -> int | None:
             return int(self._rows(f"COUNT ? MATCH TOKENS{_from(corpora)}", timeout_s, [text])[0][0])
 
-        return self._answer(("count", corpora, text), ask, 0)
+        return self._answer(("count", corpora, text), ask, None)
 
     def paths(self, beginning: str) -> Sequence[str]:
         """Return the files and folders whose path begins so, folders with a slash at their end."""

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ngramdb.cli.shell.catalog import Catalog, next_words
 from ngramdb.cli.shell.dot import COMMANDS
@@ -18,6 +19,8 @@ from ngramdb.cli.terminal import human
 from ngramdb.formats import ID_TYPES, READ
 from ngramdb.language.editing import Expected, expected
 from ngramdb.registries import ATTACHED, DTYPE_BYTES, NAMED_TOKENIZERS, ON_CONFLICT
+
+Value = TypeVar("Value")
 
 # Fields of every document besides its metadata, for conditions and ORDER BY.
 OWN_FIELDS = ("doc_id", "length")
@@ -224,12 +227,16 @@ def _ngram(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
         return
 
     def ask(context: str) -> list[tuple[str, int]]:
-        return [(str(token), count) for token, count in catalog.next_tokens(there.corpora, context)]
+        return [(str(token), count) for token, count in _known(catalog.next_tokens(there.corpora, context))]
 
     def count(text: str) -> int:
-        return catalog.count(there.corpora, text)
+        return _known(catalog.count(there.corpora, text))
 
-    for word in next_words(ask, count, catalog.tokenizer(there.corpora), there.context):
+    try:
+        words = next_words(ask, count, catalog.tokenizer(there.corpora), there.context)
+    except _LateError:  # a count that is not known is not 0: the words would be those of another context
+        return
+    for word in words:
         # The typed beginning of a word consists of letters and digits, which need no escapes.
         start = cursor - word.n_typed
         written = json.dumps(word.text, ensure_ascii=False)[1:-1]
@@ -237,6 +244,17 @@ def _ngram(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
         if word.after is not None:  # not the n-gram's count, which is 0
             about += f" after {word.after}" if word.after else " in all"
         yield Candidate(written, start, "token", shown=word.text, about=about)
+
+
+def _known(answer: Value | None) -> Value:
+    """Return an answer of the catalog, unless it is not there yet."""
+    if answer is None:
+        raise _LateError
+    return answer
+
+
+class _LateError(Exception):
+    """The catalog's answer comes later; the candidates are asked for again then."""
 
 
 # ---- dot commands -----------------------------------------------------------------------------------------

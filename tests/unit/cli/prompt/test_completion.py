@@ -239,3 +239,15 @@ def test_the_options_offered_are_those_of_the_planner() -> None:
 )
 def test_paths_are_cut_at_their_dots(path: str, keys: tuple[str, ...]) -> None:
     assert keys_of(path) == keys
+
+
+def test_nothing_is_offered_while_a_count_is_not_known() -> None:
+    """A count that is late is not 0: the words of a shorter context would be offered instead."""
+
+    class Late(Shelf):
+        def count(self, corpora: tuple[str, ...], text: str) -> None:
+            return None
+
+    marked = 'COUNT "the '
+    assert texts(marked + "|")
+    assert not list(complete(marked, len(marked), Late()))
