@@ -8,12 +8,11 @@ the numbers of the others are made when (and if) they are read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.joins import intersect, subtract, unite
+from ngramdb.lazy import dataclass
 from ngramdb.types import Docs
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +24,7 @@ from ngramdb.conditions.interruptible_sort import numbered
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.result import BATCH_ROWS
 from ngramdb.fork_safety import cached_property
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import dataclass, lazy_module
 from ngramdb.planner import plan as plans
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus, IntArray

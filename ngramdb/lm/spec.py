@@ -8,12 +8,12 @@ for texts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
+from ngramdb.lazy import dataclass
 from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.registries import MODELS
 

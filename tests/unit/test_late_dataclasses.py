@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
+import pickle
 import threading
 from dataclasses import field
 from types import SimpleNamespace
@@ -44,9 +45,14 @@ def family(dataclass):
     @dataclass()
     class Open:
         value: int = 0
+        values: tuple[int, ...] = ()
 
     class Plain(Pair):
         pass
+
+    class Own(Pair):
+        def __init__(self, both: int) -> None:
+            super().__init__(both, right=[both])
 
     return SimpleNamespace(**{name: kind for name, kind in locals().items() if isinstance(kind, type)})
 
@@ -74,6 +80,9 @@ CALLS = [
     lambda of: of.Marked(1, [2], "y"),
     lambda of: of.Marked(1, mark="y").mark,
     lambda of: of.Plain(1, [2]).right,
+    lambda of: of.Own(1),
+    lambda of: of.Open(1, (2,)),
+    lambda of: pickle.loads(pickle.dumps(of.Open(5))).value,
     lambda of: setattr(of.Pair(1), "left", 2),
     lambda of: setattr(of.Pair(1), "new", 2),
     lambda of: delattr(of.Marked(1), "left"),

@@ -13,11 +13,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ngramdb.errors import BindError, CorruptionError
 from ngramdb.fork_safety import cached_property
+from ngramdb.lazy import dataclass
 from ngramdb.registries import TOKENIZER_KINDS
 from ngramdb.segments.container import (
     CHANGED_FIELDS,
