@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.compaction import CompactionOutcome
-    from ngramdb.engine.changes.fields import AddedFields
+    from ngramdb.engine.changes.joining import AddedFields
     from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import infini_gram_files
     from ngramdb.engine.corpus.grouped import WarmedIndex

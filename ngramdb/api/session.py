@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changes
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
-    from ngramdb.engine.changes.fields import AddedFields
+    from ngramdb.engine.changes.joining import AddedFields
     from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView

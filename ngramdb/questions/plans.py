@@ -237,7 +237,7 @@ class Compaction(Protocol):
 
 
 class FieldsReport(Protocol):
-    """The outcome of ALTER CORPUS … ADD FIELDS (`AddedFields` in `ngramdb.engine.changes.fields`)."""
+    """The outcome of ALTER CORPUS … ADD FIELDS (`AddedFields` in `ngramdb.engine.changes.joining`)."""
 
     @property
     def documents(self) -> int: ...

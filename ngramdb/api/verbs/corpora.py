@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.api.database import Database
 from ngramdb.engine.changes import change as changes
 from ngramdb.engine.changes.change import ChangeOutcome
-from ngramdb.engine.changes.fields import AddedFields
+from ngramdb.engine.changes.joining import AddedFields
 from ngramdb.engine.loading import loads
 from ngramdb.engine.loading.loads import LoadReport
 from ngramdb.engine.loading.request import LoadRequest

@@ -52,6 +52,7 @@ from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import fields
+    from ngramdb.engine.changes.joining import AddedFields
     from ngramdb.ingest.documents import Document
     from ngramdb.segments.metadata import MetadataReader
 else:
@@ -232,7 +233,7 @@ class Change:
         column: str,
         names: Sequence[str] | None,
         replaces: bool,
-    ) -> fields.AddedFields:
+    ) -> AddedFields:
         """Add the fields of a table to the documents with the keys of its rows: `fields.add_fields`."""
         self.entry, added = fields.add_fields(self.view, self.transaction, rows, key, column, names, replaces)
         return added
