@@ -32,7 +32,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.segments.base import Part, Segment, chunks, rows_of_documents
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import Container
-from ngramdb.segments.container.layout import WIDTHS, recoded
+from ngramdb.segments.container.layout import WIDTHS, piece_offsets, recoded
 from ngramdb.segments.far_index import KIND
 from ngramdb.segments.merged_arrays import in_order
 from ngramdb.segments.merging import write_merged
@@ -285,7 +285,7 @@ def against_starts(corpus: Corpus, window: Window, other: Corpus, documents: Seq
     found = []
     for segment, docs in zip(corpus.segments, documents, strict=True):
         places = [np.empty(0, dtype=np.uint32)]
-        for flat, offsets, firsts in _texts(segment, docs):
+        for flat, offsets, firsts in texts(segment, docs):
             there = flat if ids_there is None else ids_there[flat]
             ends = window_ends(flat, offsets, window, sizes)
             starts = np.flatnonzero(_occurring(there, offsets, ends, window, other))
@@ -295,14 +295,25 @@ def against_starts(corpus: Corpus, window: Window, other: Corpus, documents: Seq
     return found
 
 
-def _texts(segment: Segment, docs: Docs) -> Iterator[tuple[Ids, Ids, Ids]]:
-    """Yield the tokens of documents in pieces: ids, offsets, and each document's position in the segment."""
+def texts(segment: Segment, docs: Docs) -> Iterator[tuple[Ids, Ids, Ids]]:
+    """Yield the tokens of documents, a chunk at a time: ids, and the offset and the position of each piece.
+
+    Broken documents have several pieces, others one. Positions are those in the segment, ascending.
+    """
     for chunk, lengths in token_chunks(segment, docs):
         offsets = np.zeros(len(chunk) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         flat = [segment.document(i).astype(np.int64) for i in chunk.tolist()]
+        breaks = segment.breaks_of(chunk).tokens
+        pieces = piece_offsets(offsets, breaks)
+        owners = np.searchsorted(offsets, pieces[:-1], side="right") - 1
+        owners = owners if len(breaks) else np.arange(len(chunk))
         firsts, _ = segment.index.document_bounds(chunk)
-        yield np.concatenate([np.empty(0, dtype=np.int64), *flat]), offsets, firsts.astype(np.int64)
+        # Breaks are positions, too.
+        n_before = np.searchsorted(breaks, pieces[:-1], side="right")
+        n_before -= np.searchsorted(breaks, offsets[owners])
+        places = firsts[owners].astype(np.int64) + pieces[:-1] - offsets[owners] + n_before
+        yield np.concatenate([np.empty(0, dtype=np.int64), *flat]), pieces, places
 
 
 def window_ends(flat: Ids, offsets: Ids, window: Window, sizes: Ids | None) -> Ids:
@@ -330,22 +341,24 @@ def _occurring(flat: Ids, offsets: Ids, ends: Ids, window: Window, other: Corpus
 
 def _windows_at(segment: Segment, starts: Ranges, window: Window, tokenizer: Tokenizer) -> Ranges:
     """Return the tokens of the windows that begin in these ranges, each of which lies within a document."""
+    return united(Ranges(starts.starts, window_stops(segment, starts, window, tokenizer)))
+
+
+def window_stops(segment: Segment, starts: Ranges, window: Window, tokenizer: Tokenizer) -> Positions:
+    """Return the end of the last window that begins in each of these ranges: (n,) uint32."""
     lasts = starts.stops.astype(np.int64) - 1
     if window.unit == "tokens":
-        stops = lasts + window.length
-    else:
-        sizes = token_bytes(tokenizer).astype(np.int64)
-        stops = lasts.copy()
-        docs, places = np.unique(segment.index.documents_at(starts.starts), return_inverse=True)
-        at = 0
-        for flat, offsets, firsts in _texts(segment, docs.astype(np.uint32)):
-            n_docs = len(offsets) - 1
-            here = np.flatnonzero((places >= at) & (places < at + n_docs))
-            owners = places[here] - at
-            ends = window_ends(flat, offsets, window, sizes)[lasts[here] - firsts[owners] + offsets[owners]]
-            stops[here] = ends - offsets[owners] + firsts[owners]
-            at += n_docs
-    return united(Ranges(starts.starts, stops.astype(np.uint32)))
+        return (lasts + window.length).astype(np.uint32)
+    sizes = token_bytes(tokenizer).astype(np.int64)
+    stops = lasts.copy()
+    docs = np.unique(segment.index.documents_at(starts.starts)).astype(np.uint32)
+    for flat, offsets, firsts in texts(segment, docs):
+        # The end of a document is not in its pieces.
+        lo, hi = np.searchsorted(lasts, [firsts[0], firsts[-1] + offsets[-1] - offsets[-2]])
+        owners = np.searchsorted(firsts, lasts[lo:hi], side="right") - 1
+        moved = offsets[owners] - firsts[owners]
+        stops[lo:hi] = window_ends(flat, offsets, window, sizes)[lasts[lo:hi] + moved] - moved
+    return stops.astype(np.uint32)
 
 
 def _runs(places: Positions) -> Ranges:

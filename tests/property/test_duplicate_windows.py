@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.broken import append_broken, connected
 from support.polls import cpu_below, is_stopped, n_polls
 
 import ngramdb
@@ -173,6 +174,38 @@ def test_what_is_cut_and_where_windows_begin(data, unit):
         cut, begins = expected_cut(documents, length, unit, k, rank, keeps_one, there)
         assert places_of(view, found) == cut
         assert places_of(view, starts) == begins
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.sampled_from(["tokens", "bytes"]))
+def test_no_window_crosses_a_break(data, unit):
+    pieces = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=1, max_size=3)
+    documents = data.draw(st.lists(pieces, min_size=1, max_size=4))
+    other = data.draw(pieces)
+    length = data.draw(st.integers(1, 6))
+    with connected("words") as db:
+        db.create_corpus("other", tokenizer="words").append([" ".join(words) for words in other])
+        for one in documents:
+            append_broken(db, [([" ".join(words) for words in one], {})])
+        db.refresh()
+        view, against = db.snapshot.view("c"), db.snapshot.view("other")
+        cut = places_of(view, windows.duplicate_ranges(view, length, unit, against=against))
+        starts = places_of(
+            view, windows.duplicate_starts(view, windows.Window(length, unit), against=against)
+        )
+    places, flat = [], {}
+    for number, one in enumerate(documents):
+        at = 0
+        for k, words in enumerate(one):
+            flat[len(flat)] = words
+            # A break is a position, too.
+            places.append((number, at + k))
+            at += len(words)
+    there = classes(dict(enumerate(other)), length, unit)
+    rank = {piece: piece for piece in flat}
+    expected = expected_cut(flat, length, unit, 2, rank, True, there)
+    for found, these in zip((cut, starts), expected, strict=True):
+        assert found == {(places[piece][0], places[piece][1] + at) for piece, at in these}
 
 
 @EXAMPLES
