@@ -162,6 +162,7 @@ DOCUMENT_FUNCTIONS = {
     "dup_line_share": DocumentFunction(has_dialects=True, needs_text=True),
     "loop_share": DocumentFunction(("the longest period",)),
     "share_seen": DocumentFunction(("the length of the n-grams", "the least count")),
+    "longest_seen": DocumentFunction(is_whole=True),
 }
 # Programs whose definitions of a function can be chosen.
 DIALECTS = ("datatrove", "datamap")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.broken import append_broken, connected
+
+from ngramdb.conditions import document_functions
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -136,8 +139,33 @@ def test_shares_of_ngrams_are_those_of_the_definitions(documents, n, cut, remove
             i: covered([start for start, ngram in places(documents[i], n) if counts[ngram] >= 2], n)
             for i in kept
         }
-        rows = db.execute(f"DOCS FROM c RETURNING doc_id, SHARE_SEEN({n}, 2)").fetchall()
-        assert dict(rows) == pytest.approx({i: len(seen[i]) / sum(map(len, documents[i])) for i in kept})
+        for counted in (0, 64):  # by longest matches, and one by one
+            with patch.object(document_functions, "LONGEST_COUNTED", counted):
+                rows = db.execute(f"DOCS FROM c RETURNING doc_id, SHARE_SEEN({n}, 2)").fetchall()
+            assert dict(rows) == pytest.approx({i: len(seen[i]) / sum(map(len, documents[i])) for i in kept})
+
+
+@EXAMPLES
+@given(documents=documents, cut=st.integers(0, 7), removed=st.integers(0, 9))
+def test_the_longest_ngram_that_occurs_twice(documents, cut, removed):
+    with connected("words") as db:
+        for part in (documents[:cut], documents[cut:]):
+            append_broken(db, [([" ".join(piece) for piece in one], {}) for one in part])
+        db.execute("DELETE DOCS FROM c WHERE doc_id = ?", [removed])
+        kept = [i for i in range(len(documents)) if i != removed]
+        lengths = range(1, 1 + max(len(piece) for one in documents for piece in one))
+        counts = Counter(ngram for n in lengths for i in kept for _, ngram in places(documents[i], n))
+        expected = {
+            i: max(
+                [n for n in lengths for _, ngram in places(documents[i], n) if counts[ngram] > 1], default=0
+            )
+            for i in kept
+        }
+        assert dict(db.execute("DOCS FROM c RETURNING doc_id, LONGEST_SEEN()").fetchall()) == expected
+        high = db.execute("DOCS FROM c WHERE LONGEST_SEEN() >= 3 RETURNING doc_id").fetchall()
+        assert [i for (i,) in high] == [i for i in kept if expected[i] >= 3]
+        groups = db.execute("COUNT DOCS FROM c GROUP BY LONGEST_SEEN()").fetchall()
+        assert dict(groups) == Counter(expected.values())
 
 
 @EXAMPLES

@@ -211,3 +211,19 @@ def test_members_answer_questions_about_words_from_their_segments(database, stat
         db._crew.ask = record
         assert db.execute(statement).fetchall() == other.execute(statement).fetchall()
         assert LEXICAL[statement] in asked
+
+
+FUNCTIONS = (
+    *("LONGEST_SEEN()", "SHARE_SEEN(2, 3)", "SHARE_SEEN(100, 2)", "LOOP_SHARE(2)", "DUP_NGRAM_SHARE(1)"),
+    *("TOP_NGRAM_SHARE(1 AS datatrove)", "DUP_LINE_SHARE()"),
+)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_members_compute_functions_of_documents(database, function):
+    with ngramdb.connect(database) as other, crews.connect(database, 3) as db:
+        for statement in (
+            f"DOCS FROM c WHERE {function} > 0.1 ORDER BY {function}, doc_id RETURNING doc_id, {function}",
+            f"COUNT DOCS FROM c WHERE {function} > 0 GROUP BY {function}",
+        ):
+            assert db.execute(statement).fetchall() == other.execute(statement).fetchall()
