@@ -12,6 +12,7 @@ from .api.cursor import Cursor as Cursor
 from .api.remote import RemoteConnection as RemoteConnection
 from .api.remote import RemoteCorpus as RemoteCorpus
 from .api.settings import Settings as Settings
+from .api.verbs.curating import curate as curate
 from .engine.loading.committing import CommitReport as CommitReport
 from .engine.loading.loads import LoadReport as LoadReport
 from .engine.loading.parts import PartReport as PartReport

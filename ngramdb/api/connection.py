@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 # Before the modules that import it, because its own imports are deep: if Python's frames fill a chunk of
@@ -424,6 +424,25 @@ class Connection(HasErrors):
         """
         _check_is_name(name)
         return corpora.drop_corpus(self._database, name, if_exists, if_empty) is not None
+
+    @contextmanager
+    def trial(self) -> Iterator[Connection]:
+        """Yield a connection to the same database whose commits are dropped at the end of the block.
+
+        ```
+        with db.trial() as trial:
+            print(trial.corpus("wiki").delete_duplicates())     # the number, and nothing has changed
+        ```
+
+        It begins with the version that is read here. New files are in a temporary folder (TMPDIR).
+        """
+        from tempfile import TemporaryDirectory
+
+        with (
+            TemporaryDirectory(prefix="ngramdb-") as folder,
+            Connection(self._database.trial(folder)) as made,
+        ):
+            yield made
 
     def commit_parts(
         self,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
     from ngramdb.engine.loading.writer import LoadCallback
+    from ngramdb.engine.storage.directory import overlay
     from ngramdb.planner import cautions
     from ngramdb.questions import verbs
 else:
@@ -45,6 +46,7 @@ else:
     cautions = lazy_module("ngramdb.planner.cautions")
     attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")
+    overlay = lazy_module("ngramdb.engine.storage.directory.overlay")
 
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
@@ -137,6 +139,16 @@ class Database:
             one.database_id == two.database_id
             and os.path.realpath(one.directory.description) == os.path.realpath(two.directory.description)
         )
+
+    def trial(self, folder: str) -> Database:
+        """Return the same database whose commits go to another folder."""
+        directory = overlay.OverlayDirectory(self.store.directory, RealDirectory(folder))
+        made = Database(Store.open(directory, create=False), snapshots=self._snapshots)
+        made.snapshot.attached.update(self.snapshot.attached)
+        for name, value in self.settings.items():
+            made.settings[name] = value
+        made.current = self.current
+        return made
 
     # ---- the version that is read -----------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ MOST_ROWS = 1_000_000
 #: Names of `Connection` that change a database, or are state of this process.
 OF_CONNECTIONS = (
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "keep_version", "drop_version"),
+    "trial",
     *("rollback", "use", "current_corpus", "refresh", "interrupt", "progress", "snapshot"),
 )
 NO_PROGRESS = "a server does not report its progress; leave it out"

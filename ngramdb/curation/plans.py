@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -15,16 +15,30 @@ from ngramdb.lazy import lazy_module
 yaml: Any = lazy_module("yaml")
 tomllib: Any = lazy_module("tomllib")
 
-# Arguments of each kind of step: required ones, and all.
-KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "delete": (("where",), ("where",)),
-    "fields": (("table",), ("table", "on", "fields", "replace")),
-    "decontaminate": (
-        ("against",),
-        ("against", "by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator"),
+
+class Arguments(NamedTuple):
+    """The arguments of a kind of step: the one that must be given and may stand alone, and the others."""
+
+    required: str | None
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return self.others if self.required is None else (self.required, *self.others)
+
+
+_KEEP = ("keep", "keep_by", "descending")
+KINDS: dict[str, Arguments] = {
+    "delete": Arguments("where"),
+    "delete_duplicates": Arguments(None, ("where", "normalize", *_KEEP, "against")),
+    "delete_near_duplicates": Arguments(None, ("where", "contained", "n", *_KEEP, "candidates")),
+    "fields": Arguments("table", ("on", "fields", "replace")),
+    "decontaminate": Arguments(
+        "against", ("by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator")
     ),
-    "export": (("path",), ("path", "where", "format")),
-    "statement": (("sql",), ("sql",)),
+    "export": Arguments("path", ("where", "format")),
+    "statement": Arguments("sql"),
 }
 KEYS = ("corpus", "steps")
 
@@ -87,7 +101,7 @@ def _parsed(path: str, text: str) -> Any:
             error = yaml.YAMLError
         except ImportError as missing:
             raise InvalidArgument(
-                f"{path}: YAML needs PyYAML: pip install pyyaml; or write the plan as JSON or TOML"
+                f"{path}: YAML needs PyYAML: pip install 'ngramdb[yaml]'; or write the plan as JSON or TOML"
             ) from missing
         return _loaded(path, lambda: yaml.safe_load(text), error)
     raise InvalidArgument(f"{path}: the name of a plan must end in .json, .toml, .yaml or .yml")
@@ -116,17 +130,25 @@ def _plan(content: Any, where: str) -> CurationPlan:
 
 
 def _step(step: Any, where: str) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(step, str):  # a kind alone
+        step = {step: None}
     if not isinstance(step, Mapping) or len(step) != 1:
         raise InvalidArgument(f"{where}: must have one key, its kind: {', '.join(KINDS)}")
     ((kind, given),) = step.items()
     if kind not in KINDS:
         raise InvalidArgument(f"{where}: unknown kind {kind!r}; known: {', '.join(KINDS)}")
-    required, known = KINDS[kind]
-    # One argument may stand alone: `delete: year < 2000`.
-    arguments = given if isinstance(given, Mapping) else {required[0]: given}
+    known = KINDS[kind]
+    arguments = {} if given is None else given
+    if not isinstance(arguments, Mapping):
+        if known.required is None:
+            raise InvalidArgument(f"{where}: {kind} takes its arguments by name: {', '.join(known.names)}")
+        # One argument may stand alone: `delete: year < 2000`.
+        arguments = {known.required: given}
     for name in arguments:
-        if name not in known:
-            raise InvalidArgument(f"{where}: {kind} has no argument {name!r}; known: {', '.join(known)}")
-    if required[0] not in arguments:
-        raise InvalidArgument(f"{where}: {kind} needs the argument {required[0]}")
+        if name not in known.names:
+            raise InvalidArgument(
+                f"{where}: {kind} has no argument {name!r}; known: {', '.join(known.names)}"
+            )
+    if known.required is not None and known.required not in arguments:
+        raise InvalidArgument(f"{where}: {kind} needs the argument {known.required}")
     return kind, arguments

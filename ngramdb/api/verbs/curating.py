@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
 from itertools import islice
 from typing import Any
 
@@ -13,9 +14,17 @@ from ngramdb import interrupts
 from ngramdb.api.connection import Connection
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.verbs.exporting import write_text
-from ngramdb.curation.plans import CurationPlan, Step, read_plan
-from ngramdb.errors import InvalidArgument
+from ngramdb.curation.plans import KINDS, CurationPlan, Step, read_plan
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.formats import endings_of
+from ngramdb.language import ast
+from ngramdb.questions.parsing import parsed
+from ngramdb.questions.requests import quoted_name
+
+__all__ = ["KINDS", "curate"]
+
+# Characters of a removed document in the report.
+EXCERPT = 200
 
 
 def curate(
@@ -25,65 +34,94 @@ def curate(
     dry_run: bool = False,
     sample: int = 0,
     report: str | os.PathLike[str] | None = None,
+    progress: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run the steps of a plan that are not done yet, each in commits of its own.
+    """Run the steps of a plan that are not done yet, each in commits of its own: `ngramdb curate`.
 
     The version that a step makes is kept by a name; a step whose version is kept is skipped, so that a plan
     that was interrupted resumes after its last finished step.
 
     Parameters
     ----------
+    connection : the database
     plan : a file of JSON, TOML or YAML, or a dictionary
-    dry_run : change nothing, and count what each step would remove from the present version
-    sample : removed documents to list per step
+    dry_run : change nothing: all steps run, each on the result of those before it, with commits to a
+        temporary folder that is removed at the end; no file is exported
+    sample : documents to list per step, of those that it removed or cut
     report : a file to write the report to, `*.json` or `*.html`
+    progress : called with the entry of each step once it is done
 
     Returns
     -------
-    The report: `corpus`, and `steps` with a dictionary each.
+    The report: `corpus`, `dry_run`, `steps` with a dictionary each, and the numbers of `documents` and
+    `tokens` that are left. A step has the `documents` and `tokens` that it saw, `removed_documents`,
+    `cut_documents`, `removed_tokens` (also those cut), `examples`, `version`, and the `outcome` of its verb.
 
     Raises
     ------
     InvalidArgument
         The plan cannot be read, or a name of a report with another ending.
+    NgramdbError
+        A step failed; those before it are done, and the report has the error.
     """
     found = read_plan(plan)
     target = None if report is None else os.fspath(report)
     if target is not None and endings_of(target)[0] not in (".json", ".html"):
         raise InvalidArgument(f"{target}: the name of a report must end in .json or .html")
-    corpus = connection.corpus(found.corpus)
     told: dict[str, Any] = {"corpus": found.corpus, "dry_run": dry_run, "steps": []}
     try:
-        for step in found.steps:
-            interrupts.check()
-            told["steps"].append(_run(connection, corpus, found, step, dry_run, sample))
+        if dry_run:
+            with connection.trial() as trial:
+                _run_all(trial, found, told, sample, progress)
+        else:
+            _run_all(connection, found, told, sample, progress)
     finally:
         if target is not None:
             _write(target, told)
     return told
 
 
+def _run_all(
+    connection: Connection,
+    plan: CurationPlan,
+    told: dict[str, Any],
+    sample: int,
+    progress: Callable[[Mapping[str, Any]], None] | None,
+) -> None:
+    corpus = connection.corpus(plan.corpus)
+    for step in plan.steps:
+        interrupts.check()
+        entry: dict[str, Any] = {"step": str(step)}
+        told["steps"].append(entry)
+        try:
+            _run(connection, corpus, step, entry, told["dry_run"], sample)
+        except NgramdbError as error:
+            entry["error"] = str(error)
+            raise
+        finally:
+            if progress is not None:
+                progress(entry)
+    told["documents"], told["tokens"] = _size(connection, plan.corpus)
+
+
 def _run(
-    connection: Connection, corpus: Corpus, plan: CurationPlan, step: Step, dry_run: bool, sample: int
-) -> dict[str, Any]:
+    connection: Connection, corpus: Corpus, step: Step, entry: dict[str, Any], dry_run: bool, sample: int
+) -> None:
     done = _kept(connection).get(step.version)
-    told: dict[str, Any] = {"step": str(step), "done_before": done is not None}
+    entry["done_before"] = done is not None
     if done is not None:
-        return {**told, "version": done}
-    documents, tokens = _size(connection, plan.corpus)
-    told |= {"documents": documents, "tokens": tokens}
-    if dry_run:
-        return {**told, "would_remove": _dry(connection, corpus, step)}
+        entry["version"] = done
+        return
+    entry["documents"], entry["tokens"] = _size(connection, corpus.name)
     before = connection.version
-    outcome = _RUNS[step.kind](connection, corpus, step.arguments)
-    after = _size(connection, plan.corpus)
-    told |= {"removed_documents": documents - after[0], "removed_tokens": tokens - after[1]}
+    run = (_DRY if dry_run else {}).get(step.kind, _RUNS[step.kind])
+    outcome = run(connection, corpus, step.arguments)
+    entry.update(_removed(corpus, before))
     if outcome is not None:
-        told["outcome"] = outcome
-    told["examples"] = _examples(corpus, before, sample)
-    told["version"] = connection.version
+        entry["outcome"] = outcome
+    entry["examples"] = _examples(connection, corpus, before, sample)
+    entry["version"] = connection.version
     connection.keep_version(step.version)
-    return told
 
 
 def _kept(connection: Connection) -> dict[str, int]:
@@ -96,31 +134,47 @@ def _size(connection: Connection, name: str) -> tuple[int, int]:
     return view.n_documents, view.n_tokens
 
 
-def _examples(corpus: Corpus, before: int, sample: int) -> list[dict[str, Any]]:
-    """Return the first documents that were removed after a version."""
+def _removed(corpus: Corpus, before: int) -> dict[str, int]:
+    """Return what was removed after a version."""
+    removals = [one for one in corpus.removals() if one.version > before]
+    cut = sum(one.n_cut for one in removals)
+    return {
+        "removed_documents": sum(one.n_documents for one in removals) - cut,
+        "cut_documents": cut,
+        "removed_tokens": sum(one.n_tokens for one in removals),
+    }
+
+
+def _examples(connection: Connection, corpus: Corpus, before: int, sample: int) -> list[dict[str, Any]]:
+    """Return the first documents that were removed or cut after a version, as they were."""
     if not sample:
         return []
-    removed = (one for one in corpus.removed_documents() if one.removal.version > before)
-    return [{"doc_id": one.doc_id, **one.details} for one in islice(removed, sample)]
+    removed = islice((one for one in corpus.removed_documents() if one.removal.version > before), sample)
+    found = [{"doc_id": one.doc_id, **one.details} for one in removed]
+    source = f"{quoted_name(corpus.name)} AT VERSION {before}"
+    texts = connection.execute(
+        f"DOCS WHERE doc_id IN ? RETURNING doc_id, text FROM {source}", [[one["doc_id"] for one in found]]
+    )
+    by_id = {doc_id: text[:EXCERPT] for doc_id, text in texts.fetchall() if text is not None}
+    return [{**one, "text": by_id.get(one["doc_id"])} for one in found]
 
 
-def _dry(connection: Connection, corpus: Corpus, step: Step) -> int | None:
-    """Return how many documents a step would remove; None if it has to run first."""
-    if step.kind == "delete":
-        return int(corpus.count_docs(where=step.arguments["where"]))
-    if step.kind == "decontaminate":
-        return int(corpus.decontaminate(**step.arguments, dry_run=True).contaminated)
-    if step.kind == "statement":
-        connection.execute(f"EXPLAIN {step.arguments['sql']}")
-        return None
-    return 0
+# ---- the kinds of steps: each returns its entry for the report, or None
 
 
-# ---- the kinds of steps: each returns its entries for the report
+Run = Callable[[Connection, Corpus, Mapping[str, Any]], Any]
 
 
-def _delete(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> None:
-    corpus.delete(arguments["where"])
+def _verb(name: str) -> Run:
+    """Return the step that calls a verb of the corpus with its arguments, and shows the fields it returns."""
+
+    def run(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        done = getattr(corpus, name)(**arguments)
+        if isinstance(done, tuple) and hasattr(done, "_asdict"):
+            return dict(done._asdict())
+        return asdict(done) if is_dataclass(done) and not isinstance(done, type) else None
+
+    return run
 
 
 def _fields(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
@@ -138,19 +192,37 @@ def _export(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
     return {"written": n}
 
 
+def _not_exported(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
+    return {"would_write": corpus.count_docs(arguments.get("where"))}
+
+
 def _statement(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> list[Any]:
     connection.use(corpus.name)
     result = connection.execute(arguments["sql"])
     return [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
 
 
-_RUNS = {
-    "delete": _delete,
+def _statement_without_files(
+    connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
+) -> list[Any]:
+    if any(isinstance(one, ast.CopyTo) for one in parsed(arguments["sql"]).statements):
+        connection.use(corpus.name)
+        connection.execute(f"EXPLAIN {arguments['sql']}")
+        return []
+    return _statement(connection, corpus, arguments)
+
+
+_RUNS: dict[str, Run] = {
+    "delete": _verb("delete"),
+    "delete_duplicates": _verb("delete_duplicates"),
+    "delete_near_duplicates": _verb("delete_near_duplicates"),
     "fields": _fields,
     "decontaminate": _decontaminate,
     "export": _export,
     "statement": _statement,
 }
+# Steps that write files do something else in a dry run.
+_DRY: dict[str, Run] = {"export": _not_exported, "statement": _statement_without_files}
 
 
 # ---- the report
@@ -177,6 +249,8 @@ def _page(told: Mapping[str, Any]) -> str:
         if step.get("examples"):
             lines = (f"<li>{html.escape(_shown(one))}" for one in step["examples"])
             parts.append("\n".join(["<p>Examples:</p>\n<ul>", *lines, "</ul>"]))
+    if "documents" in told:
+        parts.append(f"<p>Left: {told['documents']:,} documents, {told['tokens']:,} tokens.</p>")
     return "\n".join(parts) + "\n</html>\n"
 
 

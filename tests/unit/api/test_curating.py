@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from importlib.util import find_spec
+from inspect import signature
 
 import pytest
 
 import ngramdb
 from ngramdb.api.verbs import curating
 from ngramdb.api.verbs.curating import curate
+from ngramdb.curation.plans import KINDS
 from ngramdb.errors import InvalidArgument
 
 
@@ -68,11 +70,37 @@ def test_an_interrupted_plan_continues(db, plan, monkeypatch):
     assert db.corpus("c").count_docs() == 1
 
 
-def test_a_dry_run_changes_nothing(db, plan):
-    version = db.version
-    told = curate(db, {"corpus": "c", "steps": [{"delete": '"one"'}, *plan["steps"][2:]]}, dry_run=True)
-    assert [step["would_remove"] for step in told["steps"]] == [1, 1, None, 0]
-    assert db.version == version
+def test_a_dry_run_changes_nothing_and_tells_what_the_run_does(db, plan, tmp_path):
+    db.corpus("c").append([{"text": "one two", "id": 5}, {"text": "Yes: one two", "id": 6}])
+    steps = [*plan["steps"], "delete_duplicates", {"delete_near_duplicates": {"n": 1}}]
+    steps.append({"statement": f"COPY (DOCS) TO '{tmp_path / 'copied.jsonl'}'"})
+    wanted = {"corpus": "c", "steps": steps}
+    version, seen = db.version, []
+    dry = ngramdb.curate(db, wanted, dry_run=True, sample=1, progress=seen.append)
+    assert seen == dry["steps"] and dry["steps"][4]["outcome"] == {"would_write": 3}
+    assert db.version == version and db.corpus("c").n_documents == 6
+    assert not (tmp_path / "out.jsonl").exists() and not (tmp_path / "copied.jsonl").exists()
+    told = ngramdb.curate(db, wanted, sample=1)
+    assert (told["documents"], told["tokens"]) == (dry["documents"], dry["tokens"])
+    for one, other in zip(told["steps"], dry["steps"], strict=True):
+        assert one["removed_documents"] == other["removed_documents"] and one["examples"] == other["examples"]
+    assert [step["removed_documents"] for step in told["steps"]] == [0, 1, 1, 1, 0, 1, 1, 0]
+    assert told["steps"][5]["examples"] == [{"doc_id": 4, "id": 5, "kept": 0, "text": "one two"}]
+
+
+def test_what_failed_is_in_the_report(db, tmp_path):
+    steps = [{"delete": '"spam"'}, {"decontaminate": str(tmp_path / "missing.jsonl")}, "delete_duplicates"]
+    with pytest.raises(ngramdb.errors.LoadError, match="missing"):
+        ngramdb.curate(db, {"corpus": "c", "steps": steps}, report=tmp_path / "r.json")
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert [step.get("removed_documents") for step in told["steps"]] == [1, None]
+    assert "missing" in told["steps"][1]["error"]
+
+
+def test_arguments_of_a_step_are_those_of_its_verb():
+    for kind, arguments in KINDS.items():
+        if hasattr(ngramdb.Corpus, kind):
+            assert set(arguments.names) <= set(signature(getattr(ngramdb.Corpus, kind)).parameters)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +129,8 @@ def test_files(db, tmp_path, name, text):
         ([{"delete": {"were": "x"}}], "no argument 'were'"),
         ([{"fields": {"on": "id"}}], "needs the argument table"),
         ([{"delete": "x", "export": "y"}], "must have one key"),
+        (["delete"], "needs the argument where"),
+        ([{"delete_duplicates": "x"}], "takes its arguments by name"),
     ],
 )
 def test_wrong_plans(db, steps, message):

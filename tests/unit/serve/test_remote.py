@@ -222,7 +222,7 @@ REFUSED = {
 }
 REFUSED_OF_CONNECTIONS = {
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),
-    *("keep_version", "drop_version"),
+    *("keep_version", "drop_version", "trial"),
     *("refresh", "interrupt", "progress", "snapshot", "rollback"),
 }
 
