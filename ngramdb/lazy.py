@@ -160,7 +160,7 @@ def _postponed(cls: type, options: dict[str, Any]) -> type:
     def first(self: Any, *args: Any, **kwargs: Any) -> None:
         # One assignment puts it in place: other threads find either of the two, and both work.
         cls.__init__ = _initializer(cls)  # type: ignore[misc]
-        cls.__init__(self, *args, **kwargs)
+        cls.__init__(self, *args, **kwargs)  # type: ignore[misc]
 
     methods: dict[str, Any] = {}
     if options.get("repr", True):
@@ -218,7 +218,8 @@ def _initializer(cls: type) -> Callable[..., None]:
     """Compile the `__init__` of a class."""
     from dataclasses import MISSING, fields
 
-    plain, keywords, lines = ["self"], [], ["_ = self.__dict__"]
+    plain, lines = ["self"], ["_ = self.__dict__"]
+    keywords: list[str] = []
     known: dict[str, Any] = {"FACTORY": _FACTORY}
     for field in fields(cls):
         name = field.name

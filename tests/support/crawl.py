@@ -1,4 +1,4 @@
-"""A corpus like a crawl, with planted faults, and scans of a text for each fault that know nothing of ngramdb."""
+"""A corpus like a crawl, with planted faults, and scans for them that know nothing of ngramdb."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made_up_texts(n: int, seed: int, n_types: int = 4000) -> list[str]:
 
 
 def planted(texts: Sequence[str], seed: int) -> Crawl:
-    """Return a crawl made of distinct texts: the first two thirds are good, the last are material for faults."""
+    """Return a crawl made of distinct texts: two thirds are good, and the rest material for faults."""
     draw = random.Random(seed)
     crawl = Crawl()
     n_good = 2 * len(texts) // 3
@@ -89,7 +89,9 @@ def _words(text: str, n: int) -> str:
 
 def windows_twice(units: Iterable[Sequence[str]], n: int) -> int:
     """Return the number of windows of n units that occur more than once in all documents."""
-    counts = Counter(hash(tuple(document[i : i + n])) for document in units for i in range(len(document) - n + 1))
+    counts = Counter(
+        hash(tuple(document[i : i + n])) for document in units for i in range(len(document) - n + 1)
+    )
     return sum(count > 1 for count in counts.values())
 
 
