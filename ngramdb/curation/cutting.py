@@ -1,14 +1,14 @@
 """Cutting tokens out of documents: each keeps its id and its metadata, and is broken at the cut.
 
 A cut is a range of tokens. Its place in the document's text follows from the tokens' places there, never from
-a search. A cut shrinks to whole characters where tokens are parts of characters, so that the remaining text
+a search. A cut grows to whole characters where tokens are parts of characters, so that the remaining text
 is valid. Tokens that stay are not tokenized again. Texts of cut documents are made when they are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,13 @@ from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.stored_text import TokenPlaces, token_places
 from ngramdb.curation.windows import Ranges
-from ngramdb.engine.changes.change import Change, ChangeOutcome
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import NONE_BROKEN, Breaks, Numbers, Segment
 from ngramdb.segments.container.layout import piece_offsets
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import with_separators
+from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer, to_utf8
 from ngramdb.types import Docs
 
@@ -49,12 +49,21 @@ class CutDocument(NamedTuple):
         return int((self.stops - self.starts).sum())
 
 
+class Change(Protocol):
+    """A change of a corpus, as cutting uses it (`ngramdb.engine.changes.change`)."""
+
+    @property
+    def view(self) -> Corpus: ...
+    def replace_segments(self, sources: Sequence[Any], *, statement: str = "", reason: str = "") -> Any: ...
+
+
 class CutReport(NamedTuple):
     """The outcome of cutting.
 
-    documents, removed : documents of which a part is left, and those that were cut as a whole
+    documents : documents that lost tokens
+    removed : those of them of which nothing is left
     tokens : the number of tokens that were cut
-    pieces : the number of pieces that the cut documents consist of now
+    pieces : the number of pieces that the other cut documents consist of now
     version : the version of the database after it
     """
 
@@ -94,14 +103,10 @@ def cut(change: Change, ranges: Sequence[Ranges], *, statement: str = "", reason
             raise InvalidArgument("a document that was removed before cannot be cut")
     made = [segment for segment in segments if segment is not None]
     outcome = change.replace_segments(segments, statement=statement, reason=reason)
-    return _report(made, outcome)
-
-
-def _report(segments: Sequence[CutSegment], outcome: ChangeOutcome) -> CutReport:
-    left = [one for segment in segments for one in segment.cuts.values()]
+    left = [one for segment in made for one in segment.cuts.values()]
     pieces = sum(1 + len(one.breaks.tokens) for one in left)
-    removed = sum(len(segment.gone) for segment in segments)
-    return CutReport(len(left), removed, outcome.tokens, pieces, outcome.version)
+    removed = sum(len(segment.gone) for segment in made)
+    return CutReport(len(left) + removed, removed, outcome.tokens, pieces, outcome.version)
 
 
 class CutSegment(Segment):
@@ -315,7 +320,7 @@ def _characters(segment: Segment, i: int, text: str) -> TokenPlaces | None:
 def _on_characters(
     starts: Places, stops: Places, content: bytes, begins: Places, ends: Places
 ) -> tuple[Places, Places]:
-    """Return cuts shrunk to whole characters, without those of which nothing is left."""
+    """Return cuts grown to whole characters; those that then overlap or touch are one."""
     data = np.frombuffer(content + b" ", dtype=np.uint8)
     # True for each token before which text may be cut, and for the end.
     clean = np.ones(len(begins) + 1, dtype=np.bool_)
@@ -323,7 +328,9 @@ def _on_characters(
     clean[1:] &= (data[ends] & 0xC0) != 0x80
     clean[1:-1] &= ends[:-1] <= begins[1:]
     whole = np.flatnonzero(clean)
-    starts = whole[np.searchsorted(whole, starts, side="left")]
-    stops = whole[np.searchsorted(whole, stops, side="right") - 1]
-    some = starts < stops
-    return starts[some], stops[some]
+    starts = whole[np.searchsorted(whole, starts, side="right") - 1]
+    stops = whole[np.searchsorted(whole, stops, side="left")]
+    if not len(starts):
+        return starts, stops
+    first = np.append(True, starts[1:] > stops[:-1])
+    return starts[first], stops[np.append(first[1:], True)]

@@ -16,7 +16,7 @@ CLAUSE_HEADS = frozenset(
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
-        *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST"),
+        *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST", "LENGTH"),
     }
 )
 # Clauses that a statement cannot do without.

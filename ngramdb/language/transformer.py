@@ -22,6 +22,7 @@ from ngramdb.language.parts import (
     lowered,
     name_of,
     node_of,
+    operator_of,
     span_of,
     start_of,
     statement_of,
@@ -54,6 +55,16 @@ class DataRules:
 
     def delete_duplicates(self, children: list[Any]) -> ast.DeleteDuplicates:
         return statement_of(ast.DeleteDuplicates, children)
+
+    def cut_duplicates(self, children: list[Any]) -> ast.CutDuplicates:
+        return statement_of(ast.CutDuplicates, children)
+
+    def least_length(self, children: list[Any]) -> Clause:
+        _, comparator, amount, _ = children
+        if operator_of(comparator) != ">=":
+            message = "CUT DUPLICATES takes a least length: LENGTH >= 50 TOKENS"
+            raise Fault(message, start_of(comparator), stop_of(comparator))
+        return clause_of("LENGTH", amount.node, children)
 
     def normalize(self, children: list[Any]) -> Clause:
         return clause_of("NORMALIZE", tuple(child.type for child in children[1::2]), children)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         collocates,
         corpora,
         count,
+        cuts,
         dispersion,
         dist,
         docs,
@@ -48,6 +49,7 @@ else:
     maintenance = lazy_module("ngramdb.questions.maintenance")
     corpora = lazy_module("ngramdb.questions.corpora")
     count = lazy_module("ngramdb.questions.count")
+    cuts = lazy_module("ngramdb.questions.cuts")
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
@@ -78,6 +80,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Count": lambda: count.bind,
     "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
+    "CutDuplicates": lambda: cuts.bind_duplicates,
     "Delete": lambda: maintenance.bind_delete,
     "DeleteDuplicates": lambda: duplicates.bind_delete,
     "Describe": lambda: show.bind_describe,
@@ -123,7 +126,10 @@ class Binder(Scope):
             return found
         where = getattr(statement, "where", None)
         # A phrase in a condition on documents is narrowed by the rest of the condition.
-        of_documents = isinstance(statement, (ast.Docs, ast.CountDocs, ast.Delete, ast.DeleteDuplicates))
+        of_documents = isinstance(
+            statement,
+            (ast.Docs, ast.CountDocs, ast.CutDuplicates, ast.Delete, ast.DeleteDuplicates),
+        )
         alone = where is None or of_documents or isinstance(where, ast.Contains)
         narrowed = isinstance(where, ast.And) or not alone
         phrases = (

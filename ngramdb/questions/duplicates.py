@@ -162,6 +162,19 @@ def statement_of(
     unknown = [one for one in given if one not in NORMALIZATIONS]
     if unknown:
         raise InvalidArgument(f"normalize takes {', '.join(NORMALIZATIONS)}, not {unknown[0]!r}")
+    made = Statement("DELETE DUPLICATES").source(corpus)
+    if given:
+        made.add("NORMALIZE " + ", ".join(given).upper())
+    kept = kept_copy(keep, keep_by, descending)
+    if kept != "KEEP FIRST":
+        made.add(kept)
+    if against is not None:
+        made.add(f"AGAINST {quoted_name(against)}")
+    return made.where(where).text
+
+
+def kept_copy(keep: str, keep_by: str | Sequence[str] | None, descending: bool) -> str:
+    """Return the clause KEEP that arguments of a verb stand for. Raises InvalidArgument."""
     if keep not in ("first", "none"):
         raise InvalidArgument(f"keep must be 'first' or 'none', not {keep!r}; fields are given as keep_by")
     keys = to_ast.fields("keep_by", keep_by)
@@ -169,13 +182,6 @@ def statement_of(
         raise InvalidArgument(f"keep_by and keep={keep!r} exclude each other; omit one of them")
     if descending and not keys:
         raise InvalidArgument("descending is the order of keep_by, which is missing")
-    made = Statement("DELETE DUPLICATES").source(corpus)
-    if given:
-        made.add("NORMALIZE " + ", ".join(given).upper())
     way = " DESC" if descending else ""
     by = ", ".join(".".join(map(quoted_name, key.keys)) + way for key in keys)
-    if by or keep == "none":
-        made.add(f"KEEP BY {by}" if by else "KEEP NONE")
-    if against is not None:
-        made.add(f"AGAINST {quoted_name(against)}")
-    return made.where(where).text
+    return f"KEEP BY {by}" if by else f"KEEP {keep.upper()}"

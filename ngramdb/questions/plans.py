@@ -276,6 +276,9 @@ class Change(Protocol):
         statement: str = "",
         reason: str = "",
     ) -> None: ...
+    def replace_segments(
+        self, sources: Sequence[Any], *, statement: str = "", reason: str = ""
+    ) -> Outcome: ...
     def set_fields(
         self, chosen: Sequence[Docs], values: Sequence[MetadataReader], paths: Sequence[str]
     ) -> None: ...

@@ -66,8 +66,6 @@ def cut_duplicates(db, length, **options):
 @given(collection=collections(), length=st.integers(1, 6), sort_tokens=st.sampled_from([5, 10**6]))
 def test_no_window_is_left_twice(tokenizer, collection, length, sort_tokens):
     documents, n_segments, gone = collection
-    if tokenizer == "bytes":
-        length += 3  # so that a window has a whole character
     with connected(tokenizer) as db, connected(tokenizer) as twin:
         for part in np.array_split(np.arange(len(documents)), n_segments):
             if len(part):
@@ -106,7 +104,7 @@ def test_no_window_is_left_twice(tokenizer, collection, length, sort_tokens):
             assert contents(change.view) == after
         if report.tokens:
             (*_, record) = db.corpus("c").removals()
-            assert (record.n_tokens, record.n_documents) == (report.tokens, report.documents + report.removed)
+            assert (record.n_tokens, record.n_documents) == (report.tokens, report.documents)
             db.execute(f"RESTORE CORPUS c TO VERSION {report.version - 1}")
             with begin(store, "c", "look") as change:
                 assert contents(change.view) == before

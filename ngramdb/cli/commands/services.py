@@ -158,7 +158,7 @@ MOST_CATALOGS = 32
 #: Statements that a service refuses; they are not offered either.
 _REFUSED = frozenset(
     {
-        *("ALTER", "ANALYZE", "ATTACH", "CHECK", "COMPACT", "COPY", "CREATE"),
+        *("ALTER", "ANALYZE", "ATTACH", "CHECK", "COMPACT", "COPY", "CREATE", "CUT"),
         *("DELETE", "DETACH", "DROP", "KEEP", "RESET", "RESTORE", "SET", "USE"),
     }
 )

@@ -26,6 +26,7 @@ _OTHERS_IN_GRAMMAR = (
         "COPY",
         "DELETE DOCS",
         "DELETE DUPLICATES",
+        "CUT DUPLICATES",
         "ALTER CORPUS",
         "ADD FIELDS",
         "DROP FIELD",
@@ -47,7 +48,7 @@ _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
     *("SHOW", "SET", "ADD FIELDS"),
 )
-_MODULES = ("corpora", "duplicates", "fields", "maintenance", "show")
+_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.

@@ -86,6 +86,17 @@ class DeleteDuplicates(Statement):
 
 
 @dataclass(frozen=True)
+class CutDuplicates(Statement):
+    """CUT DUPLICATES [LENGTH >= n TOKENS] [MIN COUNT k] [KEEP …] [WHERE cond]."""
+
+    source: Source | None = None
+    where: Condition | None = None
+    length: Scalar | None = None
+    min_count: Scalar | None = None
+    keep: Keep | None = None
+
+
+@dataclass(frozen=True)
 class Restore(Statement):
     """RESTORE CORPUS name TO VERSION n | 'name'."""
 

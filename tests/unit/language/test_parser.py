@@ -249,6 +249,10 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     ("DELETE DUPLICATES KEEP NONE", ast.DeleteDuplicates(keep=ast.Keep(keeps_one=False))),
+    (
+        "CUT DUPLICATES LENGTH >= 5 TOKENS KEEP NONE MIN COUNT 3",
+        ast.CutDuplicates(length=Value(5), min_count=Value(3), keep=ast.Keep(keeps_one=False)),
+    ),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
     ("RESTORE CORPUS wiki TO VERSION 'a'", ast.Restore(Name("wiki"), Value("a"))),
     ("KEEP VERSION 4 AS 'a'", ast.KeepVersion(Value("a"), Value(4))),

@@ -211,6 +211,7 @@ REFUSED = {
         "add",
         "subtract",
         "add_fields",
+        "cut_duplicates",
         "decontaminate",
         "delete_duplicates",
         "drop_fields",
