@@ -11,7 +11,7 @@ from ngramdb.api.database import letting_go
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
-from ngramdb.types import as_flag, checked_flags
+from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from ngramdb.engine.loading import request as loading
     from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.loading.writer import LoadCallback
-    from ngramdb.executor.result import Result
     from ngramdb.ingest.readers import arrow_data
     from ngramdb.interrupts import ProgressCallback
-    from ngramdb.planner import bind_fields, cautions, parameters
+    from ngramdb.planner import cautions, parameters
     from ngramdb.planner import parameters as load_options
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
@@ -59,7 +58,6 @@ else:
     document_queries = lazy_module("ngramdb.questions.docs")
     field_statements = lazy_module("ngramdb.questions.fields")
     near = lazy_module("ngramdb.questions.near_duplicates")
-    bind_fields = lazy_module("ngramdb.planner.bind_fields")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
@@ -304,64 +302,6 @@ class DataVerbs:
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
             return maintenance.remove(session, self.name, bind, statement, reason).documents
 
-    def near_duplicates(
-        self,
-        where: str | None = None,
-        *,
-        contained: float = 1.0,
-        n: int = 3,
-        keep: str = "longest",
-        keep_by: str | Sequence[str] | None = None,
-        descending: bool = False,
-        candidates: str = "index",
-        limit: int | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """Return the documents that are contained in others, which are kept.
-
-        Documents are compared by their sets of n-grams of words, without case and punctuation. They are
-        taken in the order of `keep`; each is a near duplicate if a document that was kept has the share
-        `contained` of its n-grams. Documents of fewer than `n` words, and those in scripts without blanks
-        between words, are compared with one another by 5-grams of characters, of which they need 0.9.
-
-        Parameters
-        ----------
-        where, params : condition on documents, as after WHERE; others are neither kept nor duplicates
-        contained : the least share of a document's n-grams that a kept one has
-        n : words of an n-gram, at most 100
-        keep : "longest" in tokens, or "first" by id
-        keep_by, descending : one or several fields, by whose order documents are kept, in place of `keep`
-        candidates : "index": documents with a common n-gram, none of which is missed unless a document has
-            more than 64 of them; "minhash": those with a common band of 26 * 11 minimal hashes
-        limit : maximum number of rows
-
-        Returns
-        -------
-        A row per near duplicate: `doc`, `kept_doc`, `contained`, `jaccard` (the share of the n-grams of
-        either that both have), `length` and `kept_length` in tokens, and `reason`: "equal" n-grams, or what
-        was compared, "words" or "characters". `summary['total']` is the number of all.
-
-        Raises
-        ------
-        InvalidArgument
-            A value that is not among those above.
-        ResourceError
-            The n-grams do not fit `memory_limit`.
-
-        Notes
-        -----
-        Cost: 2 to 3 µs per word. Memory: up to 88 bytes per distinct n-gram of a document.
-        """
-        rule = near.rule_of(contained, n, candidates)
-        longest, nodes = near.order_of(keep, keep_by, as_flag("descending", descending))
-        most = to_ast.at_least(0, "limit", limit)
-        view = self._bound.current()
-        with self._bound.work():
-            found, phrases = self._bound.documents(where, params, view)
-            keys = bind_fields.document_keys(self._bound.scope(), nodes, view)
-        keeping = near.Keeping(longest, keys)
-        return self._bound.run(near.FindNearDuplicates(view, found, rule, keeping, most, phrases=phrases))
-
     @commits
     def delete_near_duplicates(
         self,
@@ -372,11 +312,11 @@ class DataVerbs:
         keep: str = "longest",
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
-        candidates: str = "index",
+        candidates: str | tuple[int, int] = "index",
         params: ParameterValues = None,
         reason: str = "",
     ) -> int:
-        """Remove the documents that `near_duplicates` returns for the same arguments, in one commit.
+        """Remove the documents that `near_duplicates` returns, in one commit: DELETE NEAR DUPLICATES.
 
         The audit record of each names the document that contains it. Earlier versions keep the documents.
 
@@ -397,25 +337,9 @@ class DataVerbs:
             The n-grams do not fit `memory_limit`.
         """
         self._bound.check_whole("delete_near_duplicates")
-        _check_reason(reason)
         rule = near.rule_of(contained, n, candidates)
-        longest, nodes = near.order_of(keep, keep_by, as_flag("descending", descending))
-        tree, values, bind = _removed_by(where, params)
-        with self._bound.work():
-            session, scope = self._bound.session(), self._bound.scope()
-            clause = "" if tree is None else values.told(f" WHERE {where}", tree, session.match())
-            keys = bind_fields.document_keys(scope, nodes, self._bound.current())
-            keeping = near.Keeping(longest, keys)
-            plan = near.DeleteNearDuplicates(
-                self.name,
-                rule,
-                keeping,
-                bind,
-                lambda view: bind_fields.document_keys(scope, nodes, view),
-                f"near duplicates ({near.described(rule, keeping)}){clause}",
-                reason,
-            )
-            return int(plan.act(session).summary["documents"])
+        text = near.statement_of(self.name, where, rule, keep, keep_by, descending)
+        return self._removed_duplicates(text, params, reason)
 
     @commits
     @checked_flags
@@ -459,11 +383,15 @@ class DataVerbs:
         Cost: about 10 µs per document, and that of removing the copies.
         """
         self._bound.check_whole("delete_duplicates")
-        _check_reason(reason)
         text = duplicates.statement_of(self.name, where, normalize, keep, keep_by, descending, against)
+        return self._removed_duplicates(text, params, reason)
+
+    def _removed_duplicates(self, text: str, params: ParameterValues, reason: str) -> int:
+        """Run a statement that removes duplicates, for the number of documents that it removed."""
+        _check_reason(reason)
         with self._bound.work():
             plan = self._bound.bind_text(text, params)
-            assert isinstance(plan, duplicates.DeleteDuplicates)
+            assert isinstance(plan, (duplicates.DeleteDuplicates, near.DeleteNearDuplicates))
             if plan.phrases:
                 python_warnings.warn(cautions.cautions_of_removed(plan.phrases))
             done = plans.changed(plan, reason=reason).act(self._bound.session())

@@ -48,6 +48,7 @@ VERBS = (
     "dispersion",
     "ngrams",
     "trace",
+    "near_duplicates",
     "trace_arrays",
     "match_lengths",
     "prob",

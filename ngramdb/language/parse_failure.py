@@ -17,6 +17,7 @@ CLAUSE_HEADS = frozenset(
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
         *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST", "LENGTH"),
+        *("CONTAINED", "CANDIDATES"),
     }
 )
 # Clauses that a statement cannot do without.
@@ -142,6 +143,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         ["DISPERSION"],
     ):  # elsewhere BY continues GROUP and ORDER
         given |= {"BY"}.intersection(scope)
+    if "NEAR" in head[:2]:  # elsewhere NGRAM is a model
+        given |= {"NGRAM"}.intersection(scope)
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
         given -= {"WITH"}  # STARTING WITH is not the clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
@@ -151,7 +154,7 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
     given |= _MODIFIERS.intersection(head[last:])
     if head[:1] in (["COPY"], ["ALTER"]) and "LPAR" in scope and "$END" in state.choices():
         given |= {"LPAR"}  # the list of options, or of fields
-    if head and head[1:2] != ["DUPLICATES"] and _REQUIRED.get(head[0], head[0]) not in head:
+    if head and "DUPLICATES" not in head[1:3] and _REQUIRED.get(head[0], head[0]) not in head:
         given |= {"$END", "SEMICOLON"}
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]
 

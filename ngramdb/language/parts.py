@@ -26,6 +26,7 @@ UNIT = "SENTENCE or DOCUMENT"
 _FIELDS = {
     "AS": "documents",
     "FROM": "source",
+    "NGRAM": "n",
     "ON ERROR": "skip_errors",
     "RETURN": "n_returned",
     UNIT: "unit",

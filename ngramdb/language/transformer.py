@@ -66,13 +66,18 @@ class DataRules:
             raise Fault(message, start_of(comparator), stop_of(comparator))
         return clause_of("LENGTH", amount.node, children)
 
+    def delete_near_duplicates(self, children: list[Any]) -> ast.DeleteNearDuplicates:
+        return statement_of(ast.DeleteNearDuplicates, children)
+
     def normalize(self, children: list[Any]) -> Clause:
         return clause_of("NORMALIZE", tuple(child.type for child in children[1::2]), children)
 
     def keep(self, children: list[Any]) -> Clause:
         keys = tuple(child for child in children if isinstance(child, ast.OrderBy))
-        keep = ast.Keep(keys, not has_terminal(children, "NONE"), span=span_of(children))
-        return clause_of("KEEP", keep, children)
+        keeps_one, longest = not has_terminal(children, "NONE"), has_terminal(children, "LONGEST")
+        return clause_of("KEEP", ast.Keep(keys, keeps_one, longest, span=span_of(children)), children)
+
+    keep_near = keep
 
     against = valued_clause("AGAINST")
 
@@ -217,6 +222,9 @@ class QuestionRules:
     def trace(self, children: list[Any]) -> ast.Trace:
         return statement_of(ast.Trace, children, ngram=children[1].node)
 
+    def near_duplicates(self, children: list[Any]) -> ast.NearDuplicates:
+        return statement_of(ast.NearDuplicates, children)
+
     def prob(self, children: list[Any]) -> ast.Prob:
         return statement_of(ast.Prob, children, continuation=children[1].node, context=children[3].node)
 
@@ -305,6 +313,21 @@ class QuestionRules:
     def by_parts(self, children: list[Any]) -> Clause:
         keys = [child for child in children if isinstance(child, ast.GroupKey)]
         return clause_of("BY", keys[0] if keys else None, children)
+
+    def contained(self, children: list[Any]) -> Clause:
+        if operator_of(children[1]) != ">=":
+            message = "CONTAINED takes the least share: CONTAINED >= 0.9"
+            raise Fault(message, start_of(children[1]), stop_of(children[1]))
+        return clause_of("CONTAINED", children[2].node, children)
+
+    def of_words(self, children: list[Any]) -> Clause:
+        return clause_of("NGRAM", children[1].node, children)
+
+    def candidates(self, children: list[Any]) -> Clause:
+        numbers = (child.node for child in children if getattr(child, "type", "") in _NUMBERS)
+        is_index = has_terminal(children, "INDEX")
+        way = None if is_index else ast.MinHash(*numbers, span=span_of(children))
+        return clause_of("CANDIDATES", way, children)
 
     min_length = valued_clause("MIN LENGTH")
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         keywords,
         kwic,
         maintenance,
+        near_duplicates,
         ngrams,
         prob,
         score,
@@ -58,6 +59,7 @@ else:
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
+    near_duplicates = lazy_module("ngramdb.questions.near_duplicates")
     ngrams = lazy_module("ngramdb.questions.ngrams")
     prob = lazy_module("ngramdb.questions.prob")
     score = lazy_module("ngramdb.questions.score")
@@ -83,6 +85,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "CutDuplicates": lambda: cuts.bind_duplicates,
     "Delete": lambda: maintenance.bind_delete,
     "DeleteDuplicates": lambda: duplicates.bind_delete,
+    "DeleteNearDuplicates": lambda: near_duplicates.bind_delete,
     "Describe": lambda: show.bind_describe,
     "Detach": lambda: corpora.bind_detach,
     "Dispersion": lambda: dispersion.bind,
@@ -97,6 +100,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "KeepVersion": lambda: maintenance.bind_keep,
     "Keywords": lambda: keywords.bind,
     "Kwic": lambda: kwic.bind,
+    "NearDuplicates": lambda: near_duplicates.bind,
     "Ngrams": lambda: ngrams.bind,
     "Prob": lambda: prob.bind,
     "ResetSetting": lambda: corpora.bind_reset,
@@ -128,7 +132,10 @@ class Binder(Scope):
         # A phrase in a condition on documents is narrowed by the rest of the condition.
         of_documents = isinstance(
             statement,
-            (ast.Docs, ast.CountDocs, ast.CutDuplicates, ast.Delete, ast.DeleteDuplicates),
+            (
+                *(ast.Docs, ast.CountDocs, ast.CutDuplicates, ast.Delete, ast.DeleteDuplicates),
+                *(ast.NearDuplicates, ast.DeleteNearDuplicates),
+            ),
         )
         alone = where is None or of_documents or isinstance(where, ast.Contains)
         narrowed = isinstance(where, ast.And) or not alone

@@ -26,6 +26,7 @@ ROUTES = {
     "keywords": "keywords.DEFINITION",
     "dispersion": "dispersion.DEFINITION",
     "trace": "trace.DEFINITION",
+    "near_duplicates": "near_duplicates.DEFINITION",
     "probability": "prob.DEFINITION",
     "score": "score.DEFINITION",
     "generate": "generate.DEFINITION",

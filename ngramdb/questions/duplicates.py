@@ -39,11 +39,16 @@ HELP = {
 
 
 class Chosen(NamedTuple):
-    """The clauses of DELETE DUPLICATES, bound to a version."""
+    """The clauses WHERE, KEEP BY and AGAINST of a removal of duplicates, bound to a version."""
 
     where: DocExpr
     order: tuple[FieldKey, ...]
     against: Corpus | None
+    costs: Costs | None = None
+
+
+#: Binds these clauses to the version that a commit succeeds.
+Rebind = Callable[[Catalog, Corpus], Chosen]
 
 
 def bind_delete(scope: Scope, node: ast.DeleteDuplicates) -> Plan:
@@ -103,7 +108,7 @@ class DeleteDuplicates(Question, Action):
     normalize: tuple[str, ...]
     against: str | None
     statement: str
-    rebind: Callable[[Catalog, Corpus], Chosen] = dataclasses.field(compare=False, repr=False)
+    rebind: Rebind = dataclasses.field(compare=False, repr=False)
     reason: str = ""
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
@@ -130,22 +135,28 @@ class DeleteDuplicates(Question, Action):
         return Result.of_rows(DELETE_COLUMNS, [row], **dict(zip(DELETE_COLUMNS, row, strict=True)))
 
     def _copies(self, session: Session, view: Corpus) -> Copies:
-        bound: list[Chosen] = []
-
-        def condition_of(catalog: Catalog, corpus: Corpus) -> DocExpr:
-            bound.append(self.rebind(catalog, corpus))
-            return bound[-1].where
-
-        where, costs = session.planned(condition_of, view)
-        found = matching(view, where, costs, None)
+        bound = bound_now(session, self.rebind, view)
+        found = matching(view, bound.where, bound.costs, None)
         return copies(
             view,
             [docs.numbers() for _, docs in found],
-            order=documents_in_order(bound[-1].order, found) if bound[-1].order else None,
+            order=documents_in_order(bound.order, found) if bound.order else None,
             keeps_one=self.keeps_one,
-            against=bound[-1].against,
+            against=bound.against,
             normalize=self.normalize,
         )
+
+
+def bound_now(session: Session, rebind: Rebind, view: Corpus) -> Chosen:
+    """Bind and optimize the clauses for the version that a change under way succeeds."""
+    bound: list[Chosen] = []
+
+    def condition_of(catalog: Catalog, corpus: Corpus) -> DocExpr:
+        bound.append(rebind(catalog, corpus))
+        return bound[-1].where
+
+    where, costs = session.planned(condition_of, view)
+    return bound[-1]._replace(where=where, costs=costs)
 
 
 def statement_of(

@@ -47,6 +47,7 @@ VERBS = {
     "dispersion": "dispersion",
     "ngrams": "ngrams",
     "trace": "trace",
+    "near_duplicates": "near_duplicates",
     "prob": "prob",
     "prob_many": "prob",
     "dist": "dist",

@@ -149,7 +149,7 @@ TOOLS = {
             "query",
             "Run a read-only statement of ngramdb's query language, for questions without a tool: "
             "COUNT, KWIC, DOCS, DIST, PROB, SCORE, GENERATE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, "
-            "DISPERSION, EXPLAIN. Examples: "
+            "DISPERSION, NEAR DUPLICATES, EXPLAIN. Examples: "
             'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
             f'DISPERSION OF "war" BY source. {SYNTAX}',
             (

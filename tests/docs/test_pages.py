@@ -32,10 +32,10 @@ LANGUAGE = ROOT / "docs" / "language.md"
 # earlier page has made.
 STATEMENTS = """
     use count patterns count-docs prob using dist score generate docs conditions document-functions kwic
-    collocates keywords dispersion ngrams trace sample explain create-corpus copy-from drop-corpus attach
-    show check set
+    collocates keywords dispersion ngrams near-duplicates trace sample explain create-corpus
+    copy-from drop-corpus attach show check set
     delete-docs delete-duplicates cut-duplicates sums-and-differences alter-corpus restore-corpus
-    keep-version compact copy-to analyze
+    keep-version compact copy-to analyze delete-near-duplicates
 """
 STORY = [
     ROOT / "docs" / "semantics.md",
@@ -311,7 +311,8 @@ ELSEWHERE = frozenset(
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.endswith("_many")])
 def test_the_page_of_a_statement_names_each_parameter_of_its_verb(verb: str) -> None:
-    page = (ROOT / "docs" / "statements" / f"{PAGES_OF_VERBS.get(verb, verb)}.md").read_text()
+    name = PAGES_OF_VERBS.get(verb, verb.replace("_", "-"))
+    page = (ROOT / "docs" / "statements" / f"{name}.md").read_text()
     syntax = "".join(examples.definitions().values()) + page
     names = inspect.signature(getattr(ngramdb.Corpus, verb)).parameters.keys() - ELSEWHERE
     clauses = {name: CLAUSES.get(name, name.upper().replace("_", " ")) for name in names}

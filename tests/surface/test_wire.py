@@ -45,6 +45,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("dispersion", ("flies",), {"by": "kind"}),
     ("ngrams", ((1, 2),), {"min_count": 2}),
     ("trace", ("an apple flies like a bird",), {"min_length": 2}),
+    ("near_duplicates", (), {"contained": 0.5, "n": 1}),
     ("trace_arrays", ("an apple flies like a bird",), {}),
     ("match_lengths", ([0, 1, 2],), {}),
     ("prob", ("like",), {"given": "flies", "model": "infgram"}),

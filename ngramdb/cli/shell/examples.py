@@ -13,11 +13,11 @@ from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 # Addresses of questions, in the order of the grammar and in that of the examples.
 _IN_GRAMMAR = (
     *("count", "documents", "concordance", "collocates", "keywords", "dispersion", "ngrams", "trace"),
-    *("probability", "next", "before", "score", "generate"),
+    *("near_duplicates", "probability", "next", "before", "score", "generate"),
 )
 _IN_EXAMPLES = (
     *("count", "concordance", "collocates", "keywords", "dispersion", "ngrams", "documents", "probability"),
-    *("next", "before", "score", "generate", "trace"),
+    *("next", "before", "score", "generate", "trace", "near_duplicates"),
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (
@@ -27,6 +27,7 @@ _OTHERS_IN_GRAMMAR = (
         "DELETE DOCS",
         "DELETE DUPLICATES",
         "CUT DUPLICATES",
+        "DELETE NEAR DUPLICATES",
         "ALTER CORPUS",
         "ADD FIELDS",
         "DROP FIELD",
@@ -48,7 +49,7 @@ _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
     *("SHOW", "SET", "ADD FIELDS"),
 )
-_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "show")
+_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "near_duplicates", "show")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.

@@ -10,6 +10,7 @@ from .data import CreateCorpus as CreateCorpus
 from .data import CutDuplicates as CutDuplicates
 from .data import Delete as Delete
 from .data import DeleteDuplicates as DeleteDuplicates
+from .data import DeleteNearDuplicates as DeleteNearDuplicates
 from .data import Describe as Describe
 from .data import Detach as Detach
 from .data import DropCorpus as DropCorpus
@@ -17,6 +18,8 @@ from .data import DropFields as DropFields
 from .data import DropVersion as DropVersion
 from .data import Keep as Keep
 from .data import KeepVersion as KeepVersion
+from .data import MinHash as MinHash
+from .data import NearDuplicates as NearDuplicates
 from .data import Option as Option
 from .data import ResetSetting as ResetSetting
 from .data import Restore as Restore

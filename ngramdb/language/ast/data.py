@@ -68,10 +68,11 @@ class Delete(Statement):
 
 @dataclass(frozen=True)
 class Keep(Node):
-    """KEEP FIRST | NONE | BY field [ASC | DESC], …: which of several copies stays."""
+    """KEEP FIRST | LONGEST | NONE | BY field [ASC | DESC], …: which of several copies stays."""
 
     order: tuple[OrderBy, ...] = ()
     keeps_one: bool = True
+    longest: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,39 @@ class CutDuplicates(Statement):
     where: Condition | None = None
     length: Scalar | None = None
     min_count: Scalar | None = None
+    keep: Keep | None = None
+
+
+@dataclass(frozen=True)
+class MinHash(Node):
+    """CANDIDATES MINHASH [bands * rows]."""
+
+    bands: Scalar | None = None
+    rows: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class NearDuplicates(Question):
+    """NEAR DUPLICATES [CONTAINED >= s] [NGRAM n WORDS] [CANDIDATES …] [KEEP …] [WHERE cond] [LIMIT k]."""
+
+    source: Source | None = None
+    where: Condition | None = None
+    contained: Scalar | None = None
+    n: Scalar | None = None
+    candidates: MinHash | None = None
+    keep: Keep | None = None
+    limit: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class DeleteNearDuplicates(Statement):
+    """DELETE NEAR DUPLICATES, with the clauses of NEAR DUPLICATES except LIMIT."""
+
+    source: Source | None = None
+    where: Condition | None = None
+    contained: Scalar | None = None
+    n: Scalar | None = None
+    candidates: MinHash | None = None
     keep: Keep | None = None
 
 

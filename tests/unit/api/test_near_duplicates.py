@@ -46,6 +46,7 @@ def test_orders_of_keep_and_conditions(corpus):
     assert pairs("year <> 2") == [(0, 1), (4, 5)]
     assert pairs("year < ?", params=[5], limit=1) == [(0, 1)]
     assert pairs(candidates="minhash", keep="first") == [(2, 1), (5, 4)]
+    assert pairs(candidates=(4, 2), keep="first") == [(2, 1), (5, 4)]
     assert pairs(contained=0.5, n=4, keep_by="year") == [(0, 1), (2, 1), (5, 4)]
 
 
@@ -54,8 +55,10 @@ def test_removal(corpus):
     assert [row[0] for row in corpus.near_duplicates().fetchall()] == [4]
     removal = corpus.removals()[0]
     assert (removal.n_documents, removal.reason) == (2, "copies")
-    assert removal.statement.startswith("near duplicates (1 of 3-grams of words, keeping the longest")
-    assert removal.statement.endswith("WHERE year <= ? -- parameter 1: 3")
+    assert removal.statement == (
+        "DELETE NEAR DUPLICATES FROM c CONTAINED >= 1.0 NGRAM 3 WORDS CANDIDATES INDEX KEEP LONGEST "
+        "WHERE year <= ? -- parameter 1: 3"
+    )
     found = {one.doc_id: (one.details["kept"], one.details["reason"]) for one in corpus.removed_documents()}
     assert found == {0: (1, "words"), 2: (1, "equal")}
     assert corpus.delete_near_duplicates(keep_by="year") == 1
@@ -72,6 +75,9 @@ def test_removal(corpus):
         ({"n": 101}, "n must be at most 100"),
         ({"keep": "best"}, "keep must be one of longest, first"),
         ({"candidates": "lsh"}, "candidates must be one of index, minhash"),
+        ({"candidates": (0, 1)}, "a number of bands or rows must be"),
+        ({"candidates": (1000, 5)}, "at most 4,096, not 5,000"),
+        ({"descending": True}, "the order of keep_by, which is missing"),
     ],
 )
 def test_errors(corpus, named, message):

@@ -210,6 +210,14 @@ docs = statement(
 compared = st.one_of(sources, conditions.map("WHERE {}".format), filled("{} WHERE {}", sources, conditions))
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
 # By the class of what is parsed.
+near_clauses = {
+    "FROM": sources,
+    "WHERE": conditions,
+    "CONTAINED": numbers.map(">= {}".format),
+    "NGRAM": amounts.map("{} WORDS".format),
+    "CANDIDATES": st.sampled_from(["INDEX", "MINHASH", "MINHASH 26*11", "minhash ? * 2"]),
+    "KEEP": st.sampled_from(["FIRST", "LONGEST", "BY year DESC, n"]),
+}
 shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Docs: docs,
     ast.Count: statement(
@@ -334,6 +342,8 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         MIN_COUNT=amounts,
         KEEP=st.sampled_from(["FIRST", "NONE", "BY year DESC, n"]),
     ),
+    ast.NearDuplicates: statement(st.just("NEAR DUPLICATES"), **near_clauses, LIMIT=amounts),
+    ast.DeleteNearDuplicates: statement(st.just("DELETE NEAR DUPLICATES"), **near_clauses),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
     ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),
     ast.DropVersion: filled("DROP VERSION {}", strings),

@@ -253,6 +253,21 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         "CUT DUPLICATES LENGTH >= 5 TOKENS KEEP NONE MIN COUNT 3",
         ast.CutDuplicates(length=Value(5), min_count=Value(3), keep=ast.Keep(keeps_one=False)),
     ),
+    ("NEAR DUPLICATES CANDIDATES INDEX", ast.NearDuplicates()),
+    (
+        "NEAR DUPLICATES CONTAINED >= 0.9 NGRAM 2 WORDS CANDIDATES MINHASH 4*5 KEEP LONGEST LIMIT 3",
+        ast.NearDuplicates(
+            contained=Value(0.9),
+            n=Value(2),
+            candidates=ast.MinHash(Value(4), Value(5)),
+            keep=ast.Keep(longest=True),
+            limit=Value(3),
+        ),
+    ),
+    (
+        "DELETE NEAR DUPLICATES CANDIDATES MINHASH KEEP BY n",
+        ast.DeleteNearDuplicates(candidates=ast.MinHash(), keep=ast.Keep((ast.OrderBy(Field(("n",))),))),
+    ),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
     ("RESTORE CORPUS wiki TO VERSION 'a'", ast.Restore(Name("wiki"), Value("a"))),
     ("KEEP VERSION 4 AS 'a'", ast.KeepVersion(Value("a"), Value(4))),

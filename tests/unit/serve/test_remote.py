@@ -92,6 +92,12 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("collocates", ("flies",), {"window": "sentence"}),
     ("collocates", ("flies",), {"window": (1, 2), "within_sentence": True}),
     ("trace", ("an apple flies like a bird",), {"min_length": 2}),
+    ("near_duplicates", (), {"contained": 0.5, "n": 1, "keep": "first", "candidates": (4, 2)}),
+    (
+        "near_duplicates",
+        ("year > ?",),
+        {"params": [1900], "keep_by": ["year"], "descending": True, "limit": 1},
+    ),
     ("dist", ("flies",), {"model": "infgram", "top": 3}),
     ("dist_before", ("flies",), {}),
     ("prob", ("an",), {"given": "flies like"}),
@@ -214,12 +220,13 @@ REFUSED = {
         "cut_duplicates",
         "decontaminate",
         "delete_duplicates",
+        "delete_near_duplicates",
         "drop_fields",
         "analyze",
         "copy",
     ),
     *("export", "export_arpa", "export_infini_gram", "export_removals", "removals", "removed_documents"),
-    *("language_model", "tokenizer", "warm", "near_duplicates", "delete_near_duplicates"),
+    *("language_model", "tokenizer", "warm"),
 }
 REFUSED_OF_CONNECTIONS = {
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),
