@@ -147,13 +147,15 @@ class DocumentFunction(NamedTuple):
     """A function of a document, written as NAME(parameters) where a field may be (its name in any case).
 
     `parameters` are what its whole numbers are, in order. With `has_dialects`, AS takes one of DIALECTS.
-    `is_whole`: its values are whole numbers. `needs_text`: it is computed from the text.
+    `is_whole`: its values are whole numbers. `needs_text`: it is computed from the text. `of_model`: it takes
+    a language model, and the corpus after FROM that the model is of.
     """
 
     parameters: tuple[str, ...] = ()
     has_dialects: bool = False
     is_whole: bool = False
     needs_text: bool = False
+    of_model: bool = False
 
 
 DOCUMENT_FUNCTIONS = {
@@ -163,6 +165,7 @@ DOCUMENT_FUNCTIONS = {
     "loop_share": DocumentFunction(("the longest period",)),
     "share_seen": DocumentFunction(("the length of the n-grams", "the least count")),
     "longest_seen": DocumentFunction(is_whole=True),
+    "perplexity": DocumentFunction(of_model=True),
 }
 # Programs whose definitions of a function can be chosen.
 DIALECTS = ("datatrove", "datamap")

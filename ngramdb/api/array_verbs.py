@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ngramdb.questions import (
         count,
         document_columns,
-        language_models,
         packing,
         results,
         to_ast,
@@ -38,7 +37,7 @@ else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     conversion = lazy_module("ngramdb.api.conversion")
     document_columns = lazy_module("ngramdb.questions.document_columns")
-    language_models = lazy_module("ngramdb.questions.language_models")
+    of_corpora = lazy_module("ngramdb.lm.of_corpora")
     count = lazy_module("ngramdb.questions.count")
     packing = lazy_module("ngramdb.questions.packing")
     verbs = lazy_module("ngramdb.questions.verbs")
@@ -175,7 +174,7 @@ class ArrayVerbs:
         """
         with self._bound.work():
             view = packing.corpus_for("sentence" if sentences else None, self._bound)
-            return language_models.language_model(view, to_ast.as_model(model))
+            return of_corpora.language_model(view, to_ast.as_model(model))
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """Return the most frequent continuation, for a larger model to check (speculative decoding).
@@ -231,7 +230,7 @@ class ArrayVerbs:
         bound = self._among(where, params)._bound
         with bound.work():
             view = packing.corpus_for(unit, bound)
-            used = language_models.language_model(view, to_ast.as_model(model))
+            used = of_corpora.language_model(view, to_ast.as_model(model))
             return evaluation.perplexity(used, view, docs, unit, progress)
 
     @checked_flags
@@ -268,7 +267,7 @@ class ArrayVerbs:
         bound = self._among(where, params)._bound
         with bound.work():
             view = packing.corpus_for(unit, bound)
-            used = language_models.language_model(view, to_ast.as_model(model))
+            used = of_corpora.language_model(view, to_ast.as_model(model))
             return evaluation.agreement(used, view, docs, unit, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:

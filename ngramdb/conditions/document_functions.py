@@ -11,15 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.conditions.overlap_field import token_chunks
+from ngramdb.conditions.overlap_field import ids_onto, token_chunks
 from ngramdb.conditions.stored_text import longest_matches
 from ngramdb.fork_safety import cached_property
+from ngramdb.lm.evaluation import perplexities
+from ngramdb.lm.of_corpora import language_model
 from ngramdb.planner.plan import FunctionCall
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container.layout import piece_offsets
@@ -68,9 +71,26 @@ class Chunk:
         return np.repeat(np.arange(len(self.docs)), self.lengths)
 
     @cached_property
+    def breaks(self) -> Ints:
+        """The tokens before which the documents are cut, ascending."""
+        return self.segment.breaks_of(self.docs).tokens
+
+    @cached_property
+    def pieces(self) -> Ints:
+        """The offsets of the pieces, one of each document that is not cut."""
+        return piece_offsets(self.offsets, self.breaks)
+
+    def in_pieces(self, flat: Ints) -> Iterator[list[Ints]]:
+        """Yield the parts of an array of one value per token for each document's pieces."""
+        n_pieces = np.diff(np.searchsorted(self.breaks, self.offsets)) + 1
+        bounds = pairwise(self.pieces.tolist())
+        for n in n_pieces.tolist():
+            yield [flat[start:stop] for start, stop in islice(bounds, n)]
+
+    @cached_property
     def room(self) -> Ints:
         """For each token the number of tokens from it to the end of its piece."""
-        pieces = piece_offsets(self.offsets, self.segment.breaks_of(self.docs).tokens)
+        pieces = self.pieces
         ends = np.repeat(pieces[1:], np.diff(pieces))
         found: Ints = ends - np.arange(len(ends))
         return found
@@ -292,7 +312,7 @@ def longest_seen(chunk: Chunk) -> Values:
 
 def _matches(chunk: Chunk, least: int) -> Ints:
     """Return the length of the longest n-gram that ends with each token and occurs at least `least` times."""
-    pieces = piece_offsets(chunk.offsets, chunk.segment.breaks_of(chunk.docs).tokens)
+    pieces = chunk.pieces
     matched, _ = longest_matches(chunk.call.corpus.index, chunk.flat, pieces, least)
     # Each piece has one position more than tokens: the one before its first token.
     return np.delete(matched, pieces[:-1] + np.arange(len(pieces) - 1))
@@ -311,6 +331,22 @@ def _counts(chunk: Chunk, starts: Ints, n: int) -> Ints:
     flat = chunk.flat[starts[:, None] + np.arange(n)].reshape(-1)
     bounds = np.arange(len(starts) + 1, dtype=np.int64) * n
     return np.asarray(chunk.call.corpus.index.count_many(flat, bounds), dtype=np.int64)
+
+
+# ---- a document under a model of a corpus ---------------------------------------------------------------
+
+
+def perplexity(chunk: Chunk) -> Values:
+    """Return PERPLEXITY(model FROM corpus), NaN without an answer. Cost: that of SCORE."""
+    call = chunk.call
+    assert call.model is not None and call.reference is not None
+    tokenizer = call.reference.tokenizer
+    if call.by_text:
+        documents = ([tokenizer.encode(piece) for piece in pieces] for pieces in chunk.texts())
+        return perplexities(language_model(call.reference, call.model), documents)
+    ids_there = ids_onto(call.corpus.tokenizer, tokenizer)
+    flat = chunk.flat if ids_there is None else ids_there[chunk.flat]
+    return perplexities(language_model(call.reference, call.model), chunk.in_pieces(flat))
 
 
 # ---- lines of a document's text -------------------------------------------------------------------------
@@ -354,4 +390,5 @@ FUNCTIONS: dict[str, Callable[[Chunk], Values]] = {
     "loop_share": loop_share,
     "share_seen": share_seen,
     "longest_seen": longest_seen,
+    "perplexity": perplexity,
 }

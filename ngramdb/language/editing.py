@@ -11,7 +11,7 @@ and in words that no keyword can be, the spelling alone decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -22,6 +22,7 @@ from ngramdb.language.parser import Walk, keywords
 from ngramdb.language.parts import Lexeme
 from ngramdb.language.scanner import Fault, read_text
 from ngramdb.language.syntax import NAMES, REGISTERED, State
+from ngramdb.registries import DOCUMENT_FUNCTIONS
 
 # The kinds of things other than keywords, by terminal.
 _KINDS = {
@@ -264,7 +265,7 @@ def _after_last_blank(raw: str) -> int:
 def _corpora(text: str, pieces: Sequence[_Piece]) -> tuple[str, ...]:
     """Return the names after FROM, up to the first piece that is not a name."""
     words = [(kind, text[start:stop]) for kind, start, stop in pieces]
-    froms = [i for i, (kind, raw) in enumerate(words) if kind == scanner.WORD and raw.upper() == "FROM"]
+    froms = list(_froms(words))
     names: list[str] = []
     for kind, raw in words[froms[-1] + 1 :] if froms else ():
         named = names and names[-1] != ""
@@ -277,6 +278,20 @@ def _corpora(text: str, pieces: Sequence[_Piece]) -> tuple[str, ...]:
         ):
             break
     return tuple(name for name in names if name)
+
+
+def _froms(words: Sequence[tuple[str, str]]) -> Iterator[int]:
+    """Yield the places of the word FROM, except for those in calls of document functions."""
+    called: list[str] = []
+    for i, (kind, raw) in enumerate(words):
+        if raw == "(":
+            called.append(words[i - 1][1].lower() if i else "")
+        elif raw == ")" and called:
+            called.pop()
+        elif called and called[-1] in DOCUMENT_FUNCTIONS:
+            continue
+        elif kind == scanner.WORD and raw.upper() == "FROM":
+            yield i
 
 
 def _of_head(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:

@@ -300,7 +300,9 @@ class ConditionRules:
     def called(self, children: list[Any]) -> ast.Called:
         clauses = clauses_of(children)
         numbers = tuple(child.node for child in children if getattr(child, "type", "") in _AMOUNTS)
-        return ast.Called(_in_small_letters(children[0]), numbers, clauses.get("AS"), span=span_of(children))
+        model = next((child for child in children if isinstance(child, ast.ModelClause)), None)
+        name, dialect, source = _in_small_letters(children[0]), clauses.get("AS"), clauses.get("FROM")
+        return ast.Called(name, numbers, dialect, model, source, span=span_of(children))
 
     def dialect(self, children: list[Any]) -> Clause:
         return clause_of("AS", _in_small_letters(children[1]), children)

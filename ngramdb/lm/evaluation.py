@@ -153,6 +153,44 @@ def perplexity(
     return tally.result(model.spec.is_probability)
 
 
+def perplexities(model: LanguageModel, documents: Iterable[Iterable[ArrayLike]]) -> Floats:
+    """Compute the perplexity of each document, given in pieces that are scored as documents: (n,) float64.
+
+    It is that of `perplexity` for documents of one piece, and NaN without an answer. Cost: that of scoring.
+    """
+    n_pieces: list[int] = []
+
+    def pieces() -> Iterator[ArrayLike]:
+        for document in documents:
+            n_pieces.append(0)
+            for piece in document:
+                n_pieces[-1] += 1
+                yield piece
+
+    batches = (score_batch(model, batch, document=True) for batch in batches_of(pieces()))
+    of_batches = [sums_by_document(batch.scores.logprob, batch.bounds) for batch in batches]
+    sums = np.concatenate([np.empty(0), *(sums for sums, _ in of_batches)])
+    lengths = np.concatenate([np.empty(0), *(lengths for _, lengths in of_batches)])
+    owners = np.repeat(np.arange(len(n_pieces)), n_pieces)
+    n = len(n_pieces)
+    return _perplexity_of(np.bincount(owners, sums, n), np.bincount(owners, lengths, n))
+
+
+def sums_by_document(logprob: Floats, bounds: Integers) -> tuple[Floats, Integers]:
+    """Return the sums of the logarithms that are answers, and how many are, of documents from `bounds`."""
+    n, answered = len(bounds) - 1, ~np.isnan(logprob)
+    of_document = np.repeat(np.arange(n), np.diff(bounds))
+    sums = np.bincount(of_document, np.where(answered, logprob, 0.0), minlength=n)
+    counts = np.bincount(of_document, answered, minlength=n)
+    return sums.astype(np.float64), counts.astype(np.int64)
+
+
+def _perplexity_of(sums: NDArray[Any], lengths: NDArray[Any]) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found: Floats = np.exp(-sums / lengths)
+    return found
+
+
 class _Tally:
     """Sums over batches."""
 
@@ -176,19 +214,14 @@ class _Tally:
         self.n_unknown += int((~known).sum())
         self._all += Measure.of(logprob)
         self._known += Measure.of(logprob[known])
-        answered = ~np.isnan(logprob)
-        of_document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        sums = np.bincount(of_document, np.where(answered, logprob, 0.0), minlength=len(bounds) - 1)
-        self._sums.append(sums.astype(np.float64))
-        counts = np.bincount(of_document, answered, minlength=len(bounds) - 1)
-        self._lengths.append(counts.astype(np.int64))
+        sums, lengths = sums_by_document(logprob, bounds)
+        self._sums.append(sums)
+        self._lengths.append(lengths)
         self.n_documents += len(bounds) - 1
 
     def result(self, is_probability: bool) -> Perplexity:
         sums = np.concatenate([*self._sums, np.empty(0)])
         lengths = np.concatenate([*self._lengths, np.empty(0, dtype=np.int64)])
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            per_document = np.exp(-sums / lengths)
         return Perplexity(
             perplexity=self._all.perplexity,
             perplexity_known=self._known.perplexity,
@@ -198,7 +231,7 @@ class _Tally:
             n_unknown=self.n_unknown,
             n_unanswered=self._all.n_unanswered,
             n_zero=self._all.n_zero,
-            per_document=per_document,
+            per_document=_perplexity_of(sums, lengths),
             document_lengths=lengths,
             seconds=self.seconds,
             is_probability=is_probability,

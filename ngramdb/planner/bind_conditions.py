@@ -32,8 +32,7 @@ from ngramdb.planner.bind_occurrences import (
     of_operand,
     pattern,
 )
-from ngramdb.planner.scope import Scope
-from ngramdb.registries import FILE_TOKENIZERS
+from ngramdb.planner.scope import Scope, same_kind
 from ngramdb.source import Corpus
 
 # The wildcards of LIKE.
@@ -193,13 +192,6 @@ def has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
         return bool(scope.corpus(source).entry == corpus.entry)
     alone = (replace(source, terms=(term,)) for term in source.terms)
     return any(scope.corpus(one).entry == corpus.entry for one in (source, *alone))
-
-
-def same_kind(a: Any, b: Any) -> bool:
-    """Return True if two tokenizers split texts into the same tokens, regardless of ids."""
-    if a is b or a.kind != b.kind or a.kind not in FILE_TOKENIZERS:
-        return bool(a.kind == b.kind)
-    return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
 
 
 _LEAVES: dict[type[ast.Node], Callable[[Scope, Any, Corpus], plan.DocExpr]] = {

@@ -14,8 +14,8 @@ from ngramdb.patterns import takes_text
 from ngramdb.planner import plan
 from ngramdb.planner.parameters import listing, nearest
 from ngramdb.planner.plan.fields import PREFIX, column_of, plain_name
-from ngramdb.planner.scope import Scope
-from ngramdb.registries import DIALECTS, DOCUMENT_FUNCTIONS
+from ngramdb.planner.scope import Scope, same_kind
+from ngramdb.registries import DIALECTS, DOCUMENT_FUNCTIONS, MODELS
 from ngramdb.source import PARSED_TYPE, Corpus
 
 # Fields of every document besides metadata, with their types.
@@ -56,6 +56,8 @@ def bound_function(scope: Scope, node: ast.Called, corpus: Corpus) -> tuple[plan
         written = ast.Name(shown, span=node.name.span)
         scope.unknown("document function", written, [one.upper() for one in DOCUMENT_FUNCTIONS], "")
     definition = DOCUMENT_FUNCTIONS[name]
+    if definition.of_model or node.model is not None:
+        return _of_model(scope, node, corpus)
     if len(node.numbers) != len(definition.parameters):
         takes = " and ".join(definition.parameters) or "no numbers"
         scope.fail(PlanError, f"{shown} takes {takes} in parentheses", node)
@@ -72,6 +74,26 @@ def bound_function(scope: Scope, node: ast.Called, corpus: Corpus) -> tuple[plan
     )
     key = plan.FieldKey(call.label(), own=True, function=call)
     return key, {"int64" if definition.is_whole else "float64"}
+
+
+def _of_model(scope: Scope, node: ast.Called, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
+    """Return the key of a function of a model, of the corpus after FROM or of the documents' own."""
+    name, shown = node.name.value, node.name.value.upper()
+    if not DOCUMENT_FUNCTIONS[name].of_model:
+        what = " and ".join(DOCUMENT_FUNCTIONS[name].parameters) or "no arguments"
+        scope.fail(PlanError, f"{shown} takes {what} in parentheses, not a model", node.model or node)
+    if node.model is None:
+        models = ", ".join(model.upper() for model in MODELS)
+        scope.fail(PlanError, f"{shown} takes a model ({models}) and FROM its corpus in parentheses", node)
+    model = scope.model(node.model)
+    other = corpus if node.source is None else scope.corpus(node.source)
+    by_text = not same_kind(corpus.tokenizer, other.tokenizer)
+    if by_text and "tokens" in (corpus.tokenizer.kind, other.tokenizer.kind):
+        ids, texts = (corpus, other) if corpus.tokenizer.kind == "tokens" else (other, corpus)
+        what = f"the documents of {ids.entry.name} are token ids, and those of {texts.entry.name} are texts"
+        scope.fail(PlanError, f"{what}: no model of one has probabilities for the other", node)
+    call = plan.FunctionCall(name, corpus, model=model, reference=other, by_text=by_text)
+    return plan.FieldKey(call.label(), own=True, function=call), {"float64"}
 
 
 def _dialect(scope: Scope, node: ast.Name | None, function: str, has_dialects: bool) -> str:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
@@ -15,7 +17,7 @@ from ngramdb.patterns import Doubt, Gram, Noted, Phrase, may_mislead, show_text
 from ngramdb.patterns.grams import bind_gram, bind_text
 from ngramdb.planner import plan
 from ngramdb.planner.parameters import OptionType, Parameters, default_corpus, listing, nearest
-from ngramdb.registries import DEFAULT_MATCH
+from ngramdb.registries import DEFAULT_MATCH, FILE_TOKENIZERS
 from ngramdb.source import Catalog, Corpus
 from ngramdb.tokenizers.base import Tokenizer
 
@@ -348,6 +350,13 @@ def _of_last_only(items: Sequence[ast.Node], tokenizer: Tokenizer) -> str | None
         f"IGNORE CASE applies to the last n-gram only, and {first} is matched exactly; write {first} "
         "IGNORE CASE as well"
     )
+
+
+def same_kind(a: Any, b: Any) -> bool:
+    """Return True if two tokenizers split texts into the same tokens, regardless of ids."""
+    if a is b or a.kind != b.kind or a.kind not in FILE_TOKENIZERS:
+        return bool(a.kind == b.kind)
+    return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
 
 
 def require_sentences(scope: Scope, node: ast.Node, corpus: Corpus) -> None:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from ngramdb.executor import per_segment
     from ngramdb.executor.result import Result
     from ngramdb.language import ast
-    from ngramdb.lm import values
+    from ngramdb.lm import of_corpora, values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import Costs, DocExpr, PlanMeter
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, next_tokens, packing, results, to_ast, verbs
+    from ngramdb.questions import next_tokens, packing, results, to_ast, verbs
     from ngramdb.questions.results import NextTokens, NextTokensMany
     from ngramdb.questions.signatures import ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
@@ -42,7 +42,7 @@ else:
     ast = lazy_module("ngramdb.language.ast")
     values = lazy_module("ngramdb.lm.values")
     patterns = lazy_module("ngramdb.patterns")
-    language_models = lazy_module("ngramdb.questions.language_models")
+    of_corpora = lazy_module("ngramdb.lm.of_corpora")
     next_tokens = lazy_module("ngramdb.questions.next_tokens")
     verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
@@ -182,7 +182,7 @@ class Verbs(Asking):
                 seen = view.index.count_many(flat, offsets)
                 verbs.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
             if bound.prob is None:
-                made = language_models.language_model(view, used)
+                made = of_corpora.language_model(view, used)
                 each = []
                 for start, stop in pairwise(offsets.tolist()):
                     interrupts.check()
@@ -250,7 +250,7 @@ def _arrays(bound: Bound, given: Any, model: ModelSpec) -> NextTokens:
         verbs.warn_of(bound.view, given)
     if bound.prob is None:
         with bound.work():
-            return _arrays_of_model(language_models.language_model(bound.view, model), bound.ids(given))
+            return _arrays_of_model(of_corpora.language_model(bound.view, model), bound.ids(given))
     context = bound.ids(given) if not isinstance(given, (list, tuple)) else given
     try:
         found = bound.dist(context, model.infgram, model.limit, FEW)
@@ -303,17 +303,17 @@ class DistQuery(ContextQuery):
     def answer_whole(self) -> Result:
         """Return the rows. Cost of counts: one search per segment, then galloping over what follows."""
         corpus, model, context = self.corpus, self.model, self.context.ids
-        if language_models.is_counted(corpus, model):
+        if of_corpora.is_counted(corpus, model):
             ids, counts, n_end, n_context, n = corpus.index.dist(context, model.infgram, model.limit)
             return self._rows(results.NextTokens(ids, counts, int(n_end), int(n_context), int(n) + 1))
-        made, note = language_models.language_model(corpus, model), language_models.note_of(corpus, model)
+        made, note = of_corpora.language_model(corpus, model), of_corpora.note_of(corpus, model)
         return next_tokens.modelled_rows(made, context, self.top, corpus, note)
 
     def answer_among(self, found: Sequence[tuple[Segment, DocSet]]) -> Result | None:
         """Answer for an n-gram model from the occurrences of its context, unless an index is faster."""
         corpus, model = self.corpus, self.model
         context = self.context.before(model.order)
-        if model.kind != "ngram" or model.min_count > 1 or not language_models.is_counted(corpus, model):
+        if model.kind != "ngram" or model.min_count > 1 or not of_corpora.is_counted(corpus, model):
             return None
         if not len(context) or not context.known:
             return None

@@ -12,10 +12,10 @@ from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
-from ngramdb.planner.bind_conditions import condition, has_all_of, same_kind
+from ngramdb.planner.bind_conditions import condition, has_all_of
 from ngramdb.planner.bind_fields import document_keys
 from ngramdb.planner.plan import Costs, DocExpr, FieldKey, Plan, Question
-from ngramdb.planner.scope import Scope
+from ngramdb.planner.scope import Scope, same_kind
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.plans import Action, Session

@@ -31,7 +31,7 @@ from ngramdb.questions.verbs import Asking
 if TYPE_CHECKING:
     from ngramdb.executor import result
     from ngramdb.executor.result import Result, Row
-    from ngramdb.lm import generation, values
+    from ngramdb.lm import generation, of_corpora, values
     from ngramdb.lm.generation import Continuation
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import scope as scopes
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, results, verbs
+    from ngramdb.questions import results, verbs
     from ngramdb.questions.results import Generated
     from ngramdb.questions.signatures import ModelLike, Ngram
     from ngramdb.questions.verbs import Bound
@@ -50,7 +50,7 @@ else:
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
     scopes = lazy_module("ngramdb.planner.scope")
-    language_models = lazy_module("ngramdb.questions.language_models")
+    of_corpora = lazy_module("ngramdb.lm.of_corpora")
     verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
 
@@ -375,11 +375,11 @@ class Run:
     """One generation: its parameters and its output so far. `seed` is the plan's, or a random one."""
 
     def __init__(self, plan: GenerateQuery) -> None:
-        self.note = language_models.note_of(plan.corpus, plan.model)
+        self.note = of_corpora.note_of(plan.corpus, plan.model)
         self.seed = secrets.randbelow(SEEDS) if plan.seed is None else plan.seed
         self._plan = plan
         self._method = plan.sampler()
-        self._generator = generation.Generator(language_models.language_model(plan.corpus, plan.model))
+        self._generator = generation.Generator(of_corpora.language_model(plan.corpus, plan.model))
         self._streamed: Continuation | None = None
 
     def continuations(self) -> list[Continuation]:

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ngramdb.executor.result import Result
     from ngramdb.language import ast
     from ngramdb.lm import models as lm_models
-    from ngramdb.lm import values
+    from ngramdb.lm import of_corpora, values
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, packing, results, to_ast, verbs
+    from ngramdb.questions import packing, results, to_ast, verbs
     from ngramdb.questions.results import Probability, Scores
     from ngramdb.questions.signatures import Ids, ModelLike, Ngram, Ngrams
     from ngramdb.questions.verbs import Bound
@@ -41,7 +41,7 @@ else:
     result = lazy_module("ngramdb.executor.result")
     lm_models = lazy_module("ngramdb.lm.models")
     values = lazy_module("ngramdb.lm.values")
-    language_models = lazy_module("ngramdb.questions.language_models")
+    of_corpora = lazy_module("ngramdb.lm.of_corpora")
     verbs = lazy_module("ngramdb.questions.verbs")
     results = lazy_module("ngramdb.questions.results")
     to_ast = lazy_module("ngramdb.questions.to_ast")
@@ -241,7 +241,7 @@ class ProbQuery(ContextQuery):
     def answer_whole(self) -> Result:
         """Return one row."""
         found = chain(self.corpus, self.context.ids, self.continuation.ids, self.model)
-        note = language_models.note_of(self.corpus, self.model)
+        note = of_corpora.note_of(self.corpus, self.model)
         return result.Result.of_rows(COLUMNS, [tuple(found)], **note)
 
 
@@ -285,8 +285,8 @@ def chain_many(
     tokens, or for the longest pair.
     """
     tokens, bounds = continuations
-    if not language_models.is_counted(corpus, model):
-        used = language_models.language_model(corpus, model)
+    if not of_corpora.is_counted(corpus, model):
+        used = of_corpora.language_model(corpus, model)
         return _last_steps(used.chain_scores_of(*contexts, tokens, bounds), bounds)
     if (np.diff(bounds) == 1).all():
         return ratios(*corpus.index.prob_many(*contexts, tokens, model.infgram, model.limit))

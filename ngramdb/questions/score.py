@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ngramdb.executor import result
     from ngramdb.executor.result import Result, Row
     from ngramdb.language import ast
-    from ngramdb.lm import evaluation, values
+    from ngramdb.lm import evaluation, of_corpora, values
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.patterns import Gram
     from ngramdb.planner import scope as scopes
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import language_models, packing, prob, results, to_ast
+    from ngramdb.questions import packing, prob, results, to_ast
     from ngramdb.questions.packing import Unit
     from ngramdb.questions.results import DocumentScores, Scores
     from ngramdb.questions.signatures import ModelLike, Ngram, Ngrams
@@ -41,7 +41,7 @@ else:
     evaluation = lazy_module("ngramdb.lm.evaluation")
     values = lazy_module("ngramdb.lm.values")
     scopes = lazy_module("ngramdb.planner.scope")
-    language_models = lazy_module("ngramdb.questions.language_models")
+    of_corpora = lazy_module("ngramdb.lm.of_corpora")
     prob = lazy_module("ngramdb.questions.prob")
     results = lazy_module("ngramdb.questions.results")
     to_ast = lazy_module("ngramdb.questions.to_ast")
@@ -192,7 +192,7 @@ class ScoreQuery(SliceQuery):
         return result.Result(
             tuple(COLUMNS),
             _batches(ids, known, found, corpus.tokenizer),
-            summary=_totals(known, found) | language_models.note_of(corpus, self.model),
+            summary=_totals(known, found) | of_corpora.note_of(corpus, self.model),
             n_rows=len(found),
             types=tuple(COLUMNS.values()),
         )
@@ -205,9 +205,9 @@ def token_scores(
 
     With `between`, each document is between `<s>` and `</s>`, whose score is its last entry.
     """
-    if language_models.is_counted(corpus, model) and not between:
+    if of_corpora.is_counted(corpus, model) and not between:
         return prob.ratios(*corpus.index.score(flat, offsets, model.infgram, model.limit))
-    return language_models.language_model(corpus, model).score_many(flat, offsets, document=between)
+    return of_corpora.language_model(corpus, model).score_many(flat, offsets, document=between)
 
 
 def _totals(known: NDArray[np.bool_], scores: values.Scores) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from ngramdb.errors import PlanError
 from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
+from ngramdb.lm.of_corpora import stored_statistics
 from ngramdb.planner.plan import Actual, Node, Occurring, Outer, Plan, PlanMeter, Question, changed
 from ngramdb.planner.scope import Scope
 from ngramdb.questions.document_columns import REST_COLUMN, has_rest, metadata_fields
-from ngramdb.questions.language_models import stored_statistics
 from ngramdb.questions.plans import Action, Session, answer, is_question
 from ngramdb.segments.metadata_columns import JSON
 from ngramdb.source import Corpus

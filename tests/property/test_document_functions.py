@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,6 +167,48 @@ def test_the_longest_ngram_that_occurs_twice(documents, cut, removed):
         assert [i for (i,) in high] == [i for i in kept if expected[i] >= 3]
         groups = db.execute("COUNT DOCS FROM c GROUP BY LONGEST_SEEN()").fetchall()
         assert dict(groups) == Counter(expected.values())
+
+
+MODELS = st.sampled_from(
+    ["KNESER_NEY", "KNESER_NEY ORDER 2", "BACKOFF", "NGRAM ORDER 2 MIN COUNT 2", "INFGRAM"]
+)
+
+
+@EXAMPLES
+@given(
+    documents=documents,
+    others=st.lists(words, min_size=1, max_size=5),
+    model=MODELS,
+    tokenizers=st.sampled_from(
+        [("words", "words"), ("words", "chars"), ("chars", "words"), ("bytes", "bytes")]
+    ),
+)
+def test_perplexity_is_that_of_the_pieces_as_documents(documents, others, model, tokenizers):
+    with connected(tokenizers[0]) as db:
+        other = db.create_corpus("other", tokenizer=tokenizers[1])
+        other.append([" ".join(one) for one in others])
+        texts = [[" ".join(piece) for piece in one] for one in documents]
+        append_broken(db, [(one, {}) for one in texts])
+        expected = {}
+        for i, pieces in enumerate(texts):
+            logs = np.concatenate([other.score(piece, model, document=True).logprob for piece in pieces])
+            found = logs[~np.isnan(logs)]
+            with np.errstate(over="ignore"):
+                expected[i] = np.exp(-found.sum() / len(found)) if len(found) else np.nan
+            if len(pieces) == 1:
+                of_verb = other.perplexity(pieces, model).per_document[0]
+                assert of_verb == pytest.approx(expected[i], nan_ok=True)
+        function = f"PERPLEXITY({model} FROM other)"
+        rows = db.execute(
+            f"DOCS FROM c WHERE {function} > 0 ORDER BY {function}, doc_id RETURNING doc_id, {function}"
+        )
+        found = dict(rows.fetchall())
+        answered = {i: value for i, value in expected.items() if not np.isnan(value)}
+        assert found == pytest.approx(answered)
+        assert list(found.values()) == sorted(found.values())
+        assert len(db.execute(f"DOCS FROM c WHERE {function} IS NULL").fetchall()) == len(texts) - len(
+            answered
+        )
 
 
 @EXAMPLES

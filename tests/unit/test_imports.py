@@ -90,6 +90,7 @@ BELOW: dict[str, frozenset[str]] = {
     ),
     "conditions": frozenset(
         {
+            "lm",
             "patterns",
             "source",
             "ngramdb.planner.plan",
@@ -108,7 +109,8 @@ BELOW: dict[str, frozenset[str]] = {
     "source": INTERFACES,
     "language": frozenset(),
     "engine": frozenset({"source", "segments", "tokenizers", "ingest", "_cext"}),
-    "lm": frozenset({"_cext"}),
+    # Models are made for the corpora of queries (`of_corpora`).
+    "lm": frozenset({"source", "_cext"}),
     "segments": frozenset({"_cext"}),
     "tokenizers": frozenset({"_cext"}),
     # Readers of tables make columns of metadata in the form in which segments store them.

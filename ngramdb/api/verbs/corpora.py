@@ -26,10 +26,10 @@ from ngramdb.ingest.documents import ErrorLog
 from ngramdb.ingest.sources import expand
 from ngramdb.lm import spec
 from ngramdb.lm import statistics as index_cache
+from ngramdb.lm.of_corpora import digest, statistics_of, stored_statistics
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
 from ngramdb.planner.plan import FieldKey
-from ngramdb.questions.language_models import digest, statistics_of, stored_statistics
 from ngramdb.questions.results import SHOWN_ROWS
 from ngramdb.source import Corpus
 from ngramdb.tokenizers import Tokenizer

@@ -23,9 +23,9 @@ from ngramdb.lm import evaluation as agreeing
 from ngramdb.lm import evaluation as agreement_plot
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
+from ngramdb.lm.of_corpora import language_model
 from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.questions import packing, to_ast
-from ngramdb.questions.language_models import language_model
 from ngramdb.questions.packing import Unit
 from ngramdb.questions.to_ast import as_model
 from ngramdb.source import Corpus, IntArray

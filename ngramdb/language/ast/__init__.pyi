@@ -52,6 +52,7 @@ from .nodes import InSentence as InSentence
 from .nodes import IsNull as IsNull
 from .nodes import Like as Like
 from .nodes import Matching as Matching
+from .nodes import ModelClause as ModelClause
 from .nodes import Name as Name
 from .nodes import Ngram as Ngram
 from .nodes import Node as Node
@@ -92,7 +93,6 @@ from .questions import Kwic as Kwic
 from .questions import Lengths as Lengths
 from .questions import Measure as Measure
 from .questions import Method as Method
-from .questions import ModelClause as ModelClause
 from .questions import Ngrams as Ngrams
 from .questions import OrderBy as OrderBy
 from .questions import Prob as Prob

@@ -334,12 +334,27 @@ class DatePart(Node):
 
 
 @dataclass(frozen=True)
+class ModelClause(Node):
+    """The model after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
+
+    `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
+    """
+
+    kind: str = "ngram"
+    order: Scalar | None = None
+    weight: Scalar | None = None
+    min_count: Scalar | None = None
+
+
+@dataclass(frozen=True)
 class Called(Node):
-    """`DUP_NGRAM_SHARE(5 AS datatrove)`: a value computed from a document."""
+    """`DUP_NGRAM_SHARE(5 AS datatrove)`, `PERPLEXITY(model FROM source)`: a document's computed value."""
 
     name: Name
     numbers: tuple[Scalar, ...] = ()
     dialect: Name | None = None
+    model: ModelClause | None = None
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from ngramdb.language.ast.nodes import (
     Field,
     GroupKey,
     InSentence,
+    ModelClause,
     Name,
     Ngram,
     Node,
@@ -195,19 +196,6 @@ class Dispersion(Question):
 
 
 # ---- Questions to language models, and their clauses.
-
-
-@dataclass(frozen=True)
-class ModelClause(Node):
-    """The model after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
-
-    `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
-    """
-
-    kind: str = "ngram"
-    order: Scalar | None = None
-    weight: Scalar | None = None
-    min_count: Scalar | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import dataclass, lazy_pattern
 
 if TYPE_CHECKING:
+    from ngramdb.lm.spec import ModelSpec
     from ngramdb.source import Corpus
 
 Scalar = str | int | float | bool
@@ -290,15 +291,22 @@ class FunctionCall:
     """A function of documents with its arguments: the values of a field that is not stored.
 
     `name` is a key of `registries.DOCUMENT_FUNCTIONS`, `numbers` are its arguments; `corpus` has the
-    documents.
+    documents. `model` is a model of the corpus `reference`; with `by_text`, that has another tokenizer, which
+    splits the documents' texts anew.
     """
 
     name: str
     corpus: Corpus = field(compare=False, repr=False)
     numbers: tuple[int, ...] = ()
     dialect: str = ""
+    model: ModelSpec | None = None
+    reference: Corpus | None = field(default=None, repr=False)
+    by_text: bool = False
 
     def label(self) -> str:
+        if self.model is not None and self.reference is not None:
+            source = "" if self.reference is self.corpus else f" FROM {self.reference.entry.name}"
+            return f"{self.name.upper()}({self.model}{source})"
         inside = ", ".join(map(str, self.numbers))
         as_dialect = f"AS {self.dialect}" if self.dialect else ""
         return f"{self.name.upper()}({' '.join(filter(None, (inside, as_dialect)))})"

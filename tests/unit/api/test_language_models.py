@@ -440,7 +440,7 @@ def test_a_draft_can_rest_on_more_than_one_occurrence(db):
 
 
 def test_counts_that_took_long_are_worth_keeping_and_a_note_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("ngramdb.questions.language_models.NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("ngramdb.lm.of_corpora.NOTED_SECONDS", 0.0)
     with ngramdb.connect(tmp_path / "db") as db:
         db.create_corpus("kept").append(["a b a c", "a b"])
         note = db.execute('PROB "b" GIVEN "a" USING KNESER_NEY').summary["note"]

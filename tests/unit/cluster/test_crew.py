@@ -215,7 +215,7 @@ def test_members_answer_questions_about_words_from_their_segments(database, stat
 
 FUNCTIONS = (
     *("LONGEST_SEEN()", "SHARE_SEEN(2, 3)", "SHARE_SEEN(100, 2)", "LOOP_SHARE(2)", "DUP_NGRAM_SHARE(1)"),
-    *("TOP_NGRAM_SHARE(1 AS datatrove)", "DUP_LINE_SHARE()"),
+    *("TOP_NGRAM_SHARE(1 AS datatrove)", "DUP_LINE_SHARE()", "PERPLEXITY(KNESER_NEY ORDER 3)"),
 )
 
 

@@ -129,6 +129,8 @@ calls = st.sampled_from(
         "top_ngram_share(? AS DataMap)",
         "Dup_Line_Share()",
         "DUP_LINE_SHARE(AS datatrove)",
+        "PERPLEXITY(KNESER_NEY ORDER 5 MIN COUNT ? FROM a + `docs` AT VERSION 2)",
+        "perplexity(backoff (0.5))",
     ]
 )
 dated = fields | calls | filled("{}({})", st.sampled_from(["YEAR", "month", "Day"]), fields)

@@ -86,6 +86,20 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     (
+        "DOCS ORDER BY perplexity(kneser_ney order 5 from wiki)",
+        ast.Docs(
+            order_by=(
+                OrderBy(
+                    ast.Called(
+                        ast.Name("perplexity"),
+                        model=ast.ModelClause("kneser_ney", Value(5)),
+                        source=source("wiki"),
+                    )
+                ),
+            ),
+        ),
+    ),
+    (
         'COUNT "a" GROUP BY FLOOR(YEAR(d) / 10) * 10, UNNEST(tags), year, left, form.x, unnest',
         ast.Count(
             A,
