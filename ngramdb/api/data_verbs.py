@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.corpus_handle import BoundCorpus
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ngramdb.questions import docs as document_queries
     from ngramdb.questions import fields as field_statements
     from ngramdb.questions import near_duplicates as near
+    from ngramdb.questions import update as updating
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.signatures import Documents, LoadOptions, Table, Unpack
     from ngramdb.source import Catalog
@@ -58,6 +59,7 @@ else:
     document_queries = lazy_module("ngramdb.questions.docs")
     field_statements = lazy_module("ngramdb.questions.fields")
     near = lazy_module("ngramdb.questions.near_duplicates")
+    updating = lazy_module("ngramdb.questions.update")
     cautions = lazy_module("ngramdb.planner.cautions")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
@@ -267,6 +269,47 @@ class DataVerbs:
         with self._bound.work():
             plan = field_statements.dropped(self._bound.scope(), self.name, nodes)
             return int(plan.act(self._bound.session()).summary["version"])
+
+    @commits
+    def update(
+        self,
+        fields: str | Mapping[str, Any],
+        where: str | None = None,
+        *,
+        params: ParameterValues = None,
+    ) -> int:
+        """Set metadata fields of documents, in one commit: UPDATE.
+
+        Parameters
+        ----------
+        fields : assignments as after SET, `"decade = year / 10 * 10, source = 'web'"`; or a dict of values by
+            the paths of fields, `{"source": "web", "checked": True}`, in which None removes the field
+        where : a condition as after WHERE; all documents without one
+        params : the values of parameters in `fields` and `where`, in this order
+
+        Returns
+        -------
+        The number of documents whose fields were set.
+
+        Raises
+        ------
+        BindError
+            An assignment from a field that no document has, or of NULL to one.
+        InvalidArgument
+            A value that is not a str, a number, a bool or None, or a field inside one that is not an object.
+
+        Notes
+        -----
+        Cost: that of finding the documents, about 3 µs per document and field, and what is computed.
+        """
+        self._bound.check_whole("update")
+        text = updating.statement_of(self.name, fields, where)
+        with self._bound.work():
+            plan = self._bound.bind_text(text, params)
+            assert isinstance(plan, updating.Update)
+            if plan.phrases:
+                python_warnings.warn(cautions.cautions_of(plan))
+            return int(plan.act(self._bound.session()).summary["documents"])
 
     # ---- removing documents
 

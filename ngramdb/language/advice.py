@@ -48,7 +48,7 @@ _STATEMENTS: dict[str, str] = {
     "COMPARE": "KEYWORDS OF one AGAINST another compares corpora",
     "ROLLBACK": "RESTORE CORPUS corpus TO VERSION n makes an earlier version current",
 }
-_UPDATES = frozenset({"UPDATE", "MERGE", "REPLACE", "UPSERT"})
+_UPDATES = frozenset({"MERGE", "REPLACE", "UPSERT"})
 _LISTS = frozenset({"WORDLIST", "WORDS", "VOCABULARY", "FREQUENCIES", "FREQUENCY", "FREQLIST", "FREQ"})
 _SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA", "STATS", "STATISTICS"})
 _INSIDE = frozenset({"WITH", "CONTAINING", "CONTAINS", "ABOUT", "HAVING", "HAS", "MATCHING"})
@@ -400,7 +400,7 @@ ADVICE: tuple[Advice, ...] = (
     # ---- habits from other query languages
     Advice(
         lambda s: s.statement_may_start and s.word in _UPDATES,
-        "documents are not changed in place: DELETE DOCS WHERE … removes them, COPY adds the new ones",
+        "COPY … FROM with KEY and ON_CONFLICT replaces documents, UPDATE sets their fields",
     ),
     Advice(lambda s: s.head == ["SHOW"] and s.word in _SCHEMA, "DESCRIBE corpus lists its fields"),
     Advice(

@@ -300,7 +300,7 @@ def _of_head(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
     In KEYWORDS, those after the last OF or AGAINST.
     """
     types = [lexeme.type for lexeme in lexemes]
-    if types[:1] == ["ALTER"] and not {"FIELD", "FIELDS"}.isdisjoint(types):
+    if types[:1] == ["UPDATE"] or (types[:1] == ["ALTER"] and not {"FIELD", "FIELDS"}.isdisjoint(types)):
         return _last_name(lexemes, "CORPUS_NAME")
     if "KEYWORDS" not in types or types[-1] == "KEYWORDS":
         return ()

@@ -116,6 +116,13 @@ class DataRules:
 
     replacing = flag_clause("REPLACE")
 
+    def update(self, children: list[Any]) -> ast.Update:
+        assignments = tuple(child for child in children if isinstance(child, ast.Assignment))
+        return statement_of(ast.Update, children, name=children[1].node, assignments=assignments)
+
+    def assignment(self, children: list[Any]) -> ast.Assignment:
+        return ast.Assignment(children[0], node_of(children[2]), span=span_of(children))
+
     def analyze(self, children: list[Any]) -> ast.Analyze:
         return statement_of(ast.Analyze, children, name=children[1].node)
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         score,
         show,
         trace,
+        update,
     )
 else:
     bind_conditions = lazy_module("ngramdb.planner.bind_conditions")
@@ -65,6 +66,7 @@ else:
     score = lazy_module("ngramdb.questions.score")
     show = lazy_module("ngramdb.questions.show")
     trace = lazy_module("ngramdb.questions.trace")
+    update = lazy_module("ngramdb.questions.update")
 
 Bind = Callable[[Scope, Any], plan.Plan]
 
@@ -109,6 +111,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "SetSetting": lambda: corpora.bind_set,
     "Show": lambda: show.bind_show,
     "Trace": lambda: trace.bind,
+    "Update": lambda: update.bind,
     "Use": lambda: corpora.bind_use,
 }
 
@@ -134,7 +137,7 @@ class Binder(Scope):
             statement,
             (
                 *(ast.Docs, ast.CountDocs, ast.CutDuplicates, ast.Delete, ast.DeleteDuplicates),
-                *(ast.NearDuplicates, ast.DeleteNearDuplicates),
+                *(ast.NearDuplicates, ast.DeleteNearDuplicates, ast.Update),
             ),
         )
         alone = where is None or of_documents or isinstance(where, ast.Contains)

@@ -1,4 +1,4 @@
-"""ALTER CORPUS … ADD FIELDS and DROP FIELD, UPDATE: metadata fields that change after loading."""
+"""ALTER CORPUS … ADD FIELDS and DROP FIELD: metadata fields that change after loading."""
 
 from __future__ import annotations
 

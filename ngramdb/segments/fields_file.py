@@ -271,9 +271,13 @@ class _Change:
                     new[place] = [leaf for leaf in flatten(row) if is_within(leaf[0], self._roots)]
             records = self._reader.rows(range(start, start + len(places)))
             for record, place in zip(records, places.tolist(), strict=True):
+                added = new.get(place, [])
                 leaves = [
                     (path, value)
                     for path, value in flatten(record)
-                    if self._is_kept(path) and (place < 0 or not is_within(path, self._roots))
+                    if self._is_kept(path)
+                    and (place < 0 or not is_within(path, self._roots))
+                    # An empty object that gets a field is no longer empty.
+                    and not (value == {} and any(is_within(one, (path,)) for one, _ in added))
                 ]
-                builder.add_leaves(leaves + new.get(place, []))
+                builder.add_leaves(leaves + added)

@@ -178,7 +178,7 @@ class MetadataBuilder:
                     return
                 n_rows = len(table)
             # Use take, not slice: a slice would be written together with the memory behind it.
-            taken = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(range(n_rows)))
+            taken = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(np.arange(n_rows)))
             for rows in taken.to_batches():
                 self._put_columns(rows)
             table = table.slice(n_rows)

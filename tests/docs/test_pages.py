@@ -35,7 +35,7 @@ STATEMENTS = """
     collocates keywords dispersion ngrams near-duplicates trace sample explain create-corpus
     copy-from drop-corpus attach show check set
     delete-docs delete-duplicates cut-duplicates sums-and-differences alter-corpus restore-corpus
-    keep-version compact copy-to analyze delete-near-duplicates
+    keep-version compact copy-to analyze delete-near-duplicates update
 """
 STORY = [
     ROOT / "docs" / "semantics.md",

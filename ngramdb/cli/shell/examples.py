@@ -31,6 +31,7 @@ _OTHERS_IN_GRAMMAR = (
         "ALTER CORPUS",
         "ADD FIELDS",
         "DROP FIELD",
+        "UPDATE",
     ),
     *(
         "RESTORE CORPUS",
@@ -47,9 +48,9 @@ _OTHERS_IN_GRAMMAR = (
 )
 _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
-    *("SHOW", "SET", "ADD FIELDS"),
+    *("SHOW", "SET", "ADD FIELDS", "UPDATE"),
 )
-_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "near_duplicates", "show")
+_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "near_duplicates", "show", "update")
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.
@@ -86,6 +87,7 @@ source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
 fields:     field | function {, field | function} | *
+assigned:   tested [/ number [* number]] | value
 tested:     field | YEAR(field) | MONTH(field) | DAY(field) | function
 function:   DUP_NGRAM_SHARE(n [AS dialect]) | TOP_NGRAM_SHARE(n [AS dialect])
             | DUP_LINE_SHARE([AS dialect]) | LOOP_SHARE(n) | SHARE_SEEN(n, k) | LONGEST_SEEN()

@@ -1,6 +1,7 @@
 from .data import AddFields as AddFields
 from .data import Alter as Alter
 from .data import Analyze as Analyze
+from .data import Assignment as Assignment
 from .data import Attach as Attach
 from .data import Check as Check
 from .data import Compact as Compact
@@ -25,6 +26,7 @@ from .data import ResetSetting as ResetSetting
 from .data import Restore as Restore
 from .data import SetSetting as SetSetting
 from .data import Show as Show
+from .data import Update as Update
 from .data import Use as Use
 from .nodes import EVERY_FIELD as EVERY_FIELD
 from .nodes import And as And

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ngramdb.language.ast.nodes import (
     Called,
     Condition,
+    Divided,
     Explain,
     Field,
     Name,
@@ -14,6 +15,7 @@ from ngramdb.language.ast.nodes import (
     Source,
     SourceTerm,
     Statement,
+    Tested,
 )
 from ngramdb.language.ast.questions import Docs, OrderBy
 from ngramdb.lazy import dataclass
@@ -185,6 +187,23 @@ class DropFields(Statement):
 
     name: Name
     fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class Assignment(Node):
+    """`field = value`: another field, a value computed from one, or a SQL value."""
+
+    field: Field
+    value: Tested | Divided | Scalar
+
+
+@dataclass(frozen=True)
+class Update(Statement):
+    """UPDATE name SET field = value, … [WHERE cond]."""
+
+    name: Name
+    assignments: tuple[Assignment, ...]
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,9 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
         ("ALTER CORPUS a ADD FIELDS FROM 'x' ON y ^", ("REPLACE",)),
         ("ALTER CORPUS a ADD FIELDS FROM 'x' ON y (z) REPLACE ^", ()),
         ('DELETE DOCS WHERE "a" R^', ("RETURNING",)),
+        ("UPDATE a ^", ("SET",)),
+        ("UPDATE a SET b = 1 ^", ("WHERE",)),
+        ("UPDATE a SET b = 1 WHERE c = 2 ^", ("AND", "OR")),
     ],
 )
 def test_keywords_that_may_come_next(marked: str, keywords: tuple[str, ...]) -> None:
@@ -263,6 +266,7 @@ STATEMENTS = [
     "ALTER CORPUS a SUBTRACT CORPUS b AT VERSION 2",
     "ALTER CORPUS a DROP FIELD b, c.d",
     "ALTER CORPUS a ADD FIELDS FROM 'x' ON y.z (b, c) REPLACE",
+    "UPDATE a SET b = 'x', c.d = YEAR(e) / 10 * 10, f = NULL, g = DUP_NGRAM_SHARE(5) WHERE h > 1",
     'EXPLAIN ANALYZE SCORE "a" SENTENCE USING KNESER_NEY',
     "ATTACH 'x' AS a (TYPE infini_gram, TOKENIZER 'y')",
     "DETACH a",

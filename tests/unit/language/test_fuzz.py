@@ -359,6 +359,14 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         st.sampled_from(["", "REPLACE"]),
     ),
     ast.DropFields: filled("ALTER CORPUS {} DROP FIELD {}", names, listed(fields)),
+    ast.Update: statement(
+        filled(
+            "UPDATE {} SET {}",
+            names,
+            listed(filled("{} = {}", fields, divided | values.filter(lambda value: value != "jsonl"))),
+        ),
+        WHERE=conditions,
+    ),
     ast.Alter: filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
     ast.Analyze: filled("ANALYZE {}{}", names, st.sampled_from(["", " ORDER 3", " ORDER ?"])),
     ast.DropCorpus: filled("DROP CORPUS {}{}", st.sampled_from(["", "IF EXISTS "]), names),

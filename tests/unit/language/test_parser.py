@@ -314,6 +314,17 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ast.AddFields(Name("a"), Value("x"), Field(("m", "id")), (Field(("b",)), Field(("c",))), True),
     ),
     (
+        'UPDATE a SET b.c = d / 10, set = NULL WHERE "a"',
+        ast.Update(
+            Name("a"),
+            (
+                ast.Assignment(Field(("b", "c")), ast.Divided(Field(("d",)), Value(10))),
+                ast.Assignment(Field(("set",)), Value(None)),
+            ),
+            A,
+        ),
+    ),
+    (
         "COPY (DOCS WHERE \"a\" FROM wiki LIMIT 5) TO 'x.jsonl.zst' (FORMAT jsonl)",
         ast.CopyTo(
             ast.Docs(A, limit=Value(5), source=source("wiki")),

@@ -222,6 +222,7 @@ REFUSED = {
         "delete_duplicates",
         "delete_near_duplicates",
         "drop_fields",
+        "update",
         "analyze",
         "copy",
     ),
