@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import FieldKey
     from ngramdb.questions import docs
-    from ngramdb.questions.plans import BindCondition, Written
+    from ngramdb.questions.plans import BindCondition, BindPlan, Written
     from ngramdb.source import Corpus
     from ngramdb.types import Docs
 else:
@@ -171,13 +171,15 @@ class DatabaseSession:
         self, condition: BindCondition, corpus: Corpus, /
     ) -> tuple[plans.DocExpr, plans.Costs | None]:
         """Bind and optimize a condition on the newest version, which is that of a change under way."""
-        store = self._database.store
-        newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
-        plan, _ = planner.optimize(
-            docs.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
-        )
+        plan = self.prepared(lambda newest, view: docs.CountDocuments(view, condition(newest, view)), corpus)
         assert isinstance(plan, docs.CountDocuments)
         return plan.where, plan.costs
+
+    def prepared(self, bind: BindPlan, corpus: Corpus, /) -> plans.Plan:
+        """Bind and optimize a plan on the newest version, likewise."""
+        store = self._database.store
+        newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
+        return planner.optimize(bind(newest, corpus), self.disabled_rules())[0]
 
     def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
         self._database.require_own(name)

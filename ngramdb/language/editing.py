@@ -74,7 +74,18 @@ _OF_SOURCE = frozenset(
     {"CORPUS_NAME", "PLUS", "MINUS", "AT", "VERSION", "INTEGER_LITERAL", "VERSION_LITERAL", "PARAMETER"}
 )
 _SECOND_WORDS = frozenset(
-    {"DOCS", "DUPLICATES", "CORPUS", "CORPORA", "SEGMENTS", "VERSION", "VERSIONS", "REMOVALS", "SETTINGS"}
+    {
+        "DOCS",
+        "DUPLICATES",
+        "SPANS",
+        "CORPUS",
+        "CORPORA",
+        "SEGMENTS",
+        "VERSION",
+        "VERSIONS",
+        "REMOVALS",
+        "SETTINGS",
+    }
 )
 
 _Piece = tuple[str, int, int]

@@ -17,11 +17,11 @@ CLAUSE_HEADS = frozenset(
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
         *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST", "LENGTH"),
-        *("CONTAINED", "CANDIDATES"),
+        *("CONTAINED", "CANDIDATES", "CONTEXT"),
     }
 )
 # Clauses that a statement cannot do without.
-_REQUIRED = {"DELETE": "WHERE", "GENERATE": "TOKENS"}
+_REQUIRED = {"CUT": "WHERE", "DELETE": "WHERE", "GENERATE": "TOKENS"}
 # Modifiers allowed once after an n-gram.
 _MODIFIERS = frozenset({"MATCH", "IGNORE", "PREFIX"})
 # Terminals that begin another part of a pattern.

@@ -59,6 +59,14 @@ class DataRules:
     def cut_duplicates(self, children: list[Any]) -> ast.CutDuplicates:
         return statement_of(ast.CutDuplicates, children)
 
+    def cut_spans(self, children: list[Any]) -> ast.CutSpans:
+        if "WHERE" not in clauses_of(children):
+            message = "CUT SPANS needs to know which: WHERE and an n-gram or another pattern"
+            raise Fault(message, start_of(children[0]), stop_of(children[1]))
+        return statement_of(ast.CutSpans, children)
+
+    around_spans = valued_clause("CONTEXT")
+
     def least_length(self, children: list[Any]) -> Clause:
         _, comparator, amount, _ = children
         if operator_of(comparator) != ">=":

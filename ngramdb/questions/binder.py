@@ -85,6 +85,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "CountDocs": lambda: docs.bind_count,
     "CreateCorpus": lambda: corpora.bind_create,
     "CutDuplicates": lambda: cuts.bind_duplicates,
+    "CutSpans": lambda: cuts.bind_spans,
     "Delete": lambda: maintenance.bind_delete,
     "DeleteDuplicates": lambda: duplicates.bind_delete,
     "DeleteNearDuplicates": lambda: near_duplicates.bind_delete,

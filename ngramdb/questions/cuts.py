@@ -1,4 +1,4 @@
-"""CUT DUPLICATES: repeated text is cut out of documents."""
+"""CUT DUPLICATES and CUT SPANS: repeated text, and occurrences of a pattern, are cut out of documents."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ngramdb.conditions.expressions import united
 from ngramdb.curation.cutting import CutReport, cut
+from ngramdb.curation.pieces import with_context
 from ngramdb.curation.windows import Ranges, duplicate_ranges
 from ngramdb.errors import PlanError
-from ngramdb.executor.per_segment import matching
+from ngramdb.executor.per_segment import each_segment, matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.bind_fields import document_keys
-from ngramdb.planner.plan import Costs, DocExpr, FieldKey, Plan, Question
+from ngramdb.planner.bind_occurrences import occurring
+from ngramdb.planner.plan import AllDocs, Costs, DocExpr, FieldKey, InPart, Plan, Question, changed
+from ngramdb.planner.plan.nodes import Node
 from ngramdb.planner.scope import Scope
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.duplicates import kept_copy
-from ngramdb.questions.plans import Action, Session
+from ngramdb.questions.kwic_lines import Search, lines_in
+from ngramdb.questions.parsing import Pattern
+from ngramdb.questions.plans import Action, BindPlan, Session
 from ngramdb.questions.requests import Statement
+from ngramdb.questions.signatures import Ngram
 from ngramdb.source import Catalog, Corpus
 
 CUT_COLUMNS = ("documents", "removed", "tokens", "pieces", "version")
@@ -36,6 +43,13 @@ HELP = {
         (
             "CUT DUPLICATES LENGTH >= 50 TOKENS KEEP BY score DESC",
             "of text that is repeated, only the copy in the best document stays",
+        ),
+    ),
+    "CUT SPANS": (
+        "CUT SPANS WHERE condition [CONTEXT n] [FROM source]",
+        (
+            'CUT SPANS WHERE "all rights reserved" CONTEXT 5',
+            "each occurrence is cut out of its document, with five tokens on either side",
         ),
     ),
 }
@@ -142,6 +156,101 @@ class CutDuplicates(Question, Action):
             keeps_one=self.rule.keeps_one,
             documents=[docs.numbers() for _, docs in found],
         )
+
+
+# ---- CUT SPANS
+
+
+def bind_spans(scope: Scope, node: ast.CutSpans) -> Plan:
+    """Bind CUT SPANS."""
+    corpus = _cut_corpus(scope, node.source)
+    if isinstance(node.where, ast.Not):
+        what = "CUT SPANS cannot begin with NOT; DELETE DOCS WHERE NOT … removes the documents without"
+        scope.fail(PlanError, what, node.where)
+    context = scope.number(node.context, "CONTEXT", 0) or 0
+    statement = scope.written(node, scope.catalog.match())
+
+    def rebind(catalog: Catalog, now: Corpus) -> CutSpans:
+        again = Scope(catalog, scope.parameters, scope.text)
+        return CutSpans(now, _spans(again, node, now), context, statement, rebind)
+
+    return CutSpans(corpus, _spans(scope, node, corpus), context, statement, rebind)
+
+
+def _spans(scope: Scope, node: ast.CutSpans, corpus: Corpus) -> InPart:
+    scope.removes = True
+    return InPart(occurring(scope, node.where, corpus, condition), AllDocs())
+
+
+@dataclass(frozen=True)
+class CutSpans(Question, Action):
+    """CUT SPANS. `what` is bound to the version that was planned on, for EXPLAIN.
+
+    `rebind` makes the same plan for the version that the commit succeeds. `statement` and `reason` are for
+    the audit record.
+    """
+
+    what: InPart
+    context: int
+    statement: str
+    rebind: BindPlan = dataclasses.field(compare=False, repr=False)
+    reason: str = ""
+    costs: Costs | None = dataclasses.field(default=None, compare=False)
+
+    def label(self) -> str:
+        around = f" (with {self.context:,} tokens on either side)" if self.context else ""
+        return f"cut spans{around}"
+
+    def tree(self) -> Node:
+        return self.what
+
+    def with_tree(self, tree: Node) -> Plan:
+        return changed(self, what=tree)
+
+    def act(self, session: Session) -> Result:
+        """Return one row: what was cut, and the new version."""
+        done = self.cut(session)
+        return Result.of_rows(CUT_COLUMNS, [done], **done._asdict())
+
+    def cut(self, session: Session) -> CutReport:
+        """Cut, and return what was cut."""
+        name = self.corpus.entry.name
+        with session.change(name, f"cut spans out of {name}") as change:
+            plan = session.prepared(self.rebind, change.view)
+            assert isinstance(plan, CutSpans)
+            return cut(change, plan.ranges(), statement=self.statement, reason=self.reason)
+
+    def ranges(self) -> list[Ranges]:
+        """Return the tokens of all occurrences with their contexts, per segment."""
+        what = changed(self.what, what=united(self.what.what, self.corpus.tokenizer))
+        search = Search(None, AllDocs(), what, self.costs)
+        found = []
+        for i, lines in enumerate(each_segment(self.corpus, lines_in, search)):
+            at = lines.occurrences
+            assert at is not None
+            found.append(with_context(self.corpus.segments[i], Ranges(at.starts, at.stops), self.context))
+        return found
+
+
+# ---- the verbs' arguments
+
+
+def spans_statement(
+    corpus: str,
+    pattern: Ngram | Pattern,
+    where: str | None,
+    context: int,
+    match_text: bool | None,
+    ignore_case: bool | None,
+) -> str:
+    """Return the statement that a call of `Corpus.cut_spans` stands for. Raises InvalidArgument."""
+    made = Statement("CUT SPANS").source(corpus)
+    made.add(f"WHERE {to_ast.written(pattern, match_text, ignore_case)}")
+    if where is not None:
+        made.condition("AND", f"({where}\n)")
+    if context:
+        made.add(f"CONTEXT {to_ast.whole(0, 'context', context)}")
+    return made.text
 
 
 def duplicates_statement(

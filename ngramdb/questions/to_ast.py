@@ -16,7 +16,7 @@ from ngramdb.interrupts import checked
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.questions import packing
+from ngramdb.questions import packing, parsing
 from ngramdb.questions.packing import is_iterable
 from ngramdb.questions.parsing import Pattern
 from ngramdb.registries import MODELS
@@ -163,6 +163,18 @@ def _pattern(value: Any, match_text: bool | None, ignore_case: bool | None) -> a
     if not match_text and not ignore_case:
         return tree
     return ast.Matching(ast.Group((tree,)), match_text or None, bool(ignore_case))
+
+
+def written(value: Any, match_text: bool | None = None, ignore_case: bool | None = None) -> str:
+    """Return an n-gram or a pattern as it is written in a statement, with its modifiers."""
+    modifiers = " MATCH TEXT" * bool(match_text) + " IGNORE CASE" * bool(ignore_case)
+    if isinstance(value, Pattern):
+        text = f"{value.text}\n" if "--" in value.text else value.text
+        return f"({text}){modifiers}" if modifiers else text
+    if isinstance(value, str):
+        tokens = " MATCH TOKENS" if match_text is False else ""
+        return parsing.quoted_ngram(value) + tokens + modifiers
+    return parsing.quoted_ngram(token_ids(value).tolist()) + modifiers
 
 
 def measure(name: str) -> ast.Measure:

@@ -34,8 +34,8 @@ STATEMENTS = """
     use count patterns count-docs prob using dist score generate docs conditions document-functions kwic
     collocates keywords dispersion ngrams near-duplicates trace sample explain create-corpus
     copy-from drop-corpus attach show check set
-    delete-docs delete-duplicates cut-duplicates sums-and-differences alter-corpus restore-corpus
-    keep-version compact copy-to analyze delete-near-duplicates update
+    delete-docs delete-duplicates cut-duplicates cut-spans sums-and-differences alter-corpus
+    restore-corpus keep-version compact copy-to analyze delete-near-duplicates update
 """
 STORY = [
     ROOT / "docs" / "semantics.md",

@@ -124,3 +124,50 @@ def test_ranges_lie_within_a_document_that_is_left():
             pytest.raises(InvalidArgument, match="removed before cannot be cut"),
         ):
             cut(change, [Ranges(np.array([3], dtype=np.uint32), np.array([5], dtype=np.uint32))])
+
+
+@settings(max_examples=30)
+@given(
+    collection=collections(), ngram=st.sampled_from(["a", "a b", "b a b", "é", "漢字 a"]), n=st.integers(0, 2)
+)
+def test_spans_are_cut_with_their_context_up_to_a_break(collection, ngram, n):
+    documents, n_segments, gone = collection
+    with connected("words") as db:
+        for part in np.array_split(np.arange(len(documents)), n_segments):
+            if len(part):
+                append_broken(
+                    db, [([" ".join(piece) for piece in documents[i]], {"n": int(i)}) for i in part]
+                )
+        corpus, split = db.corpus("c"), db.corpus("c").tokenizer.split
+        sought = split(ngram)
+        for i in gone:
+            corpus.delete(f"n = {i}")
+        expected, n_cut = {}, 0
+        for i, pieces in enumerate(documents):
+            left = []
+            for words in pieces:
+                piece = split(" ".join(words))
+                is_cut = [False] * len(piece)
+                for k in range(len(piece)):
+                    if piece[k : k + len(sought)] == sought:
+                        part = slice(max(k - n, 0), k + len(sought) + n)
+                        is_cut[part] = [True] * len(is_cut[part])
+                left += _runs_left(piece, is_cut)
+                n_cut += sum(is_cut) * (i not in gone)
+            if i not in gone and left:
+                expected[i] = left
+        report = corpus.cut_spans(ngram, context=n)
+        assert report.tokens == n_cut
+        with begin(db._database.store, "c", "look") as change:
+            view = change.view
+            found = {
+                fields["n"]: [view.tokenizer.decode(piece).split() for piece in pieces]
+                for pieces, _, fields, _ in contents(view).values()
+            }
+        assert found == expected
+        assert not corpus.cut_spans(ngram, context=n).documents
+
+
+def _runs_left(piece, is_cut):
+    runs = itertools.groupby(zip(piece, is_cut, strict=True), key=lambda pair: pair[1])
+    return [[word for word, _ in run] for gone, run in runs if not gone]

@@ -28,6 +28,7 @@ _OTHERS_IN_GRAMMAR = (
         "DELETE DUPLICATES",
         "CUT DUPLICATES",
         "DELETE NEAR DUPLICATES",
+        "CUT SPANS",
         "ALTER CORPUS",
         "ADD FIELDS",
         "DROP FIELD",

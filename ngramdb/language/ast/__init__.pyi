@@ -9,6 +9,7 @@ from .data import CopyFrom as CopyFrom
 from .data import CopyTo as CopyTo
 from .data import CreateCorpus as CreateCorpus
 from .data import CutDuplicates as CutDuplicates
+from .data import CutSpans as CutSpans
 from .data import Delete as Delete
 from .data import DeleteDuplicates as DeleteDuplicates
 from .data import DeleteNearDuplicates as DeleteNearDuplicates

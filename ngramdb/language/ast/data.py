@@ -133,6 +133,15 @@ class DeleteNearDuplicates(Statement):
 
 
 @dataclass(frozen=True)
+class CutSpans(Statement):
+    """CUT SPANS WHERE cond [CONTEXT n]: the occurrences of the condition."""
+
+    where: Condition
+    context: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
 class Restore(Statement):
     """RESTORE CORPUS name TO VERSION n | 'name'."""
 

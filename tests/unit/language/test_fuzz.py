@@ -346,6 +346,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ),
     ast.NearDuplicates: statement(st.just("NEAR DUPLICATES"), **near_clauses, LIMIT=amounts),
     ast.DeleteNearDuplicates: statement(st.just("DELETE NEAR DUPLICATES"), **near_clauses),
+    ast.CutSpans: statement(conditions.map("CUT SPANS WHERE {}".format), FROM=sources, CONTEXT=amounts),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
     ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),
     ast.DropVersion: filled("DROP VERSION {}", strings),

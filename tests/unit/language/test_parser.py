@@ -282,6 +282,7 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         "DELETE NEAR DUPLICATES CANDIDATES MINHASH KEEP BY n",
         ast.DeleteNearDuplicates(candidates=ast.MinHash(), keep=ast.Keep((ast.OrderBy(Field(("n",))),))),
     ),
+    ('CUT SPANS WHERE "a" CONTEXT 2', ast.CutSpans(A, context=Value(2))),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
     ("RESTORE CORPUS wiki TO VERSION 'a'", ast.Restore(Name("wiki"), Value("a"))),
     ("KEEP VERSION 4 AS 'a'", ast.KeepVersion(Value("a"), Value(4))),

@@ -218,6 +218,7 @@ REFUSED = {
         "subtract",
         "add_fields",
         "cut_duplicates",
+        "cut_spans",
         "decontaminate",
         "delete_duplicates",
         "delete_near_duplicates",
