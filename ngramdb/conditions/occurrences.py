@@ -29,8 +29,19 @@ from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.docset import DocSet
 from ngramdb.conditions.interruptible_sort import counted, each_once, numbered, order_of
 from ngramdb.conditions.stored_text import Cuts, TextMatches, spelled_cuts
+from ngramdb.conditions.text_expressions import ExpressionMatches
 from ngramdb.conditions.token_matches import TokenMatches
-from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredText, StoredWords, TokenPattern, Variants
+from ngramdb.patterns import (
+    Gapped,
+    Gram,
+    Pattern,
+    Simple,
+    StoredExpression,
+    StoredText,
+    StoredWords,
+    TokenPattern,
+    Variants,
+)
 from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs
 from ngramdb.segments.base import Segment
@@ -126,6 +137,7 @@ class Finder:
         self._probed = probed
         self._ranges: dict[Gram, tuple[int, int]] = {}
         self._texts = TextMatches(segment, tokenizer)
+        self._expressions = ExpressionMatches(segment, tokenizer)
         self._programs = TokenMatches(segment, tokenizer)
         self._tokenizer = tokenizer
         # True if occurrences record which part of their tokens they cover.
@@ -162,6 +174,8 @@ class Finder:
             return self._texts.count(pattern, self._candidates(pattern))
         if isinstance(pattern, StoredWords):
             return self._texts.count(pattern, self._texts.candidates(pattern))
+        if isinstance(pattern, StoredExpression):
+            return self._expressions.count(pattern, self._candidates(pattern))
         if isinstance(pattern, TokenPattern) and pattern.length is not None:
             return self._programs.count(pattern)
         return len(self.occurrences(pattern))
@@ -177,6 +191,8 @@ class Finder:
             return self._index.docs_of(lo, hi) if lo < hi else NO_POSITIONS
         if isinstance(pattern, Variants):
             return reduce(unite, map(self.documents, pattern.grams), NO_POSITIONS)
+        if isinstance(pattern, StoredExpression):
+            return self._expressions.documents(pattern, self._candidates(pattern))
         return self._documents_of(self.occurrences(pattern))
 
     def filter(self, pattern: Pattern, candidates: Docs) -> Docs:
@@ -185,6 +201,8 @@ class Finder:
             if not len(pattern):
                 return candidates
             return self.among(pattern, candidates, self.path(pattern, len(candidates)))
+        if isinstance(pattern, StoredExpression):
+            return self._expressions.documents(pattern, self._candidates(pattern, candidates))
         return self._documents_of(self.occurrences(pattern, self.windows_of(candidates)))
 
     def path(self, gram: Gram, n_candidates: int) -> str:
@@ -407,12 +425,16 @@ class Finder:
         # A token of a text has at least one of its bytes; a match may fall between two tokens.
         return 1, 2 + len(part.text.encode())
 
-    def _stored(self, pattern: StoredText, within: Docs | None) -> Occurrences:
-        starts, stops, cuts = self._texts.find(pattern, self._candidates(pattern, within))
+    def _stored(self, pattern: StoredText | StoredExpression, within: Docs | None) -> Occurrences:
+        docs = self._candidates(pattern, within)
+        if isinstance(pattern, StoredExpression):
+            # No other search for the match in its tokens would find it again.
+            return Occurrences(*self._expressions.find(pattern, docs))
+        starts, stops, cuts = self._texts.find(pattern, docs)
         return Occurrences(starts, stops, cuts if self.cutting else None)
 
-    def _candidates(self, pattern: StoredText, within: Docs | None = None) -> Docs:
-        """Return the documents that can contain the string, among all or among these."""
+    def _candidates(self, pattern: StoredText | StoredExpression, within: Docs | None = None) -> Docs:
+        """Return the documents that can have a match, among all or among these."""
         candidates = within
         for clause in sorted(pattern.needs, key=lambda clause: sum(map(self.bound, clause))):
             if candidates is None:

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
-from ngramdb.conditions.stored_text import TokenPlaces, token_places
+from ngramdb.conditions.byte_places import byte_places
 from ngramdb.curation.windows import Ranges
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import NONE_BROKEN, Breaks, Numbers, Segment
 from ngramdb.segments.container.layout import piece_offsets
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import with_separators
 from ngramdb.source import Corpus
-from ngramdb.tokenizers.base import Tokenizer, to_utf8
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 Places = NDArray[np.int64]
@@ -143,7 +143,7 @@ class CutSegment(Segment):
     def _cut(self, i: int, starts: Places, stops: Places) -> CutDocument:
         segment = self._whole
         content = segment.text(i, self._tokenizer)
-        places = None if content is None else _byte_places(segment, self._tokenizer, i, content)
+        places = None if content is None else byte_places(segment, self._tokenizer, i, content)
         if content is not None and places is not None:
             starts, stops = _on_characters(starts, stops, content, *places)
         spans = np.zeros((len(starts), 2), dtype=np.int64)
@@ -286,35 +286,6 @@ def _left(places: Places, starts: Places, stops: Places) -> Places:
     n = np.searchsorted(starts, places, side="right")
     inside = np.append(stops, 0)[n - 1] - places
     return np.asarray(places - before[n] + np.where(n > 0, np.maximum(inside, 0), 0))
-
-
-def _byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) -> tuple[Places, Places]:
-    """Return the first byte of each token of document i in its text, and the byte after its last one."""
-    spelled = tokenizer.token_bytes
-    if spelled is not None:
-        ends = np.cumsum(np.diff(spelled[1])[segment.document(i)])
-        if not len(ends) or ends[-1] == len(content):
-            return np.concatenate([[0], ends[:-1]]).astype(np.int64), ends.astype(np.int64)
-    text = content.decode("utf-8", "surrogateescape")
-    found = (
-        _characters(segment, i, text)
-        if tokenizer.kind == "chars"
-        else token_places(segment, tokenizer, i, text)
-    )
-    if found is None:
-        raise ExecutionError(
-            f"{segment.path}: the text of document {segment.doc_id(i)} has other tokens than when it was "
-            "loaded or cut, so nothing can be cut out of it: load it again"
-        )
-    sizes = [len(to_utf8(character)) for character in text] if not text.isascii() else [1] * len(text)
-    before = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return before[found.starts], before[found.stops]
-
-
-def _characters(segment: Segment, i: int, text: str) -> TokenPlaces | None:
-    """Return the places of tokens that are characters."""
-    places = np.arange(len(text) + 1)
-    return TokenPlaces(places[:-1], places[1:]) if segment.document_length(i) == len(text) else None
 
 
 def _on_characters(

@@ -124,7 +124,7 @@ def _describe(situation: Situation) -> list[str]:
     if situation.condition_may_start:
         dropped |= {"COUNT", "OVERLAP"}
     if situation.may_be("FIELD_NAME"):  # what is computed from fields
-        dropped |= syntax.CALLED | syntax.COUNTED | {"FORM"}
+        dropped |= syntax.CALLED | syntax.COUNTED | syntax.SOUGHT | {"FORM"}
     if len(situation.expected) > 2:
         dropped |= {"MATCH", "IGNORE", "PREFIX"}
     keywords = [t for t in situation.expected if t in syntax.syntax().keywords and t not in dropped]
@@ -137,6 +137,8 @@ def _describe(situation: Situation) -> list[str]:
         words += map(str.upper, names) if listed else ()
     if situation.may_be("TEXT_LITERAL"):
         words.append(_NGRAM)
+    elif situation.may_be("REGEX_LITERAL"):
+        words.append("a regular expression (/…/)")
     if any_value:
         words.append("a value ('…', a number, TRUE, FALSE or NULL)")
     elif situation.may_be("NUMBER_LITERAL"):

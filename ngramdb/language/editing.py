@@ -228,7 +228,11 @@ def _phrases(state: State, terminals: Sequence[str], partial: str) -> tuple[str,
     # By themselves these are names.
     marks: dict[str, str] = {}
     if "FIELD_NAME" in terminals:
-        marks = {**dict.fromkeys(syntax.CALLED, "("), **dict.fromkeys(syntax.COUNTED, " 1")}
+        marks = {
+            **dict.fromkeys(syntax.CALLED, "("),
+            **dict.fromkeys(syntax.COUNTED, " 1"),
+            **dict.fromkeys(syntax.SOUGHT, " ~"),
+        }
     registered = (
         name.upper() + ("(" if t == "FUNCTION_NAME" else "")
         for t in terminals

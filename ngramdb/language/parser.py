@@ -52,6 +52,7 @@ _PARENTHESIS = lazy_pattern(rf"{scanner.BLANKS}\(", re.DOTALL)
 _NUMBER = lazy_pattern(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL)
 # Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
 _COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP", "FORM"})
+_TILDE = lazy_pattern(rf"{scanner.BLANKS}~", re.DOTALL)
 _COMPARED = lazy_pattern(
     rf"{scanner.BLANKS}(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
 )
@@ -276,6 +277,8 @@ class Walk:
             return True
         if word in syntax.CALLED:
             return _PARENTHESIS.match(self._text, stop) is not None
+        if word in syntax.SOUGHT:
+            return _TILDE.match(self._text, stop) is not None
         if word in syntax.COUNTED:
             return _NUMBER.match(self._text, stop) is not None
         return not (word in _COULD_BE_FIELDS and _COMPARED.match(self._text, stop))

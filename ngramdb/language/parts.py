@@ -294,6 +294,10 @@ class ConditionRules:
         )
         return leaf(condition)
 
+    def text_match(self, children: list[Any]) -> Nested:
+        found = ast.RawText(children[2].node, len(children) > 3, span=span_of(children))
+        return leaf(ast.Contains(found, span=found.span))
+
     def date_part(self, children: list[Any]) -> ast.DatePart:
         return ast.DatePart(children[2], children[0].type.lower(), span=span_of(children))
 

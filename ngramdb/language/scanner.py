@@ -66,7 +66,7 @@ NUMBER_COMES = rf"(?:[0-9]+(?:\.[0-9]+)?|\?|:\w+)(?:[\s,;)]|\Z|--|/\*|\*{BLANKS}
 _SHAPES = (
     (SPACE, r"[\s\ufeff]+"),
     # A slash divides if a number or a parameter follows it, and then the possible end of a quotient.
-    (DIVISION, rf"/(?={BLANKS}(?:\Z|{NUMBER_COMES}))"),
+    (DIVISION, rf"(?<!~)(?<!~ )/(?={BLANKS}(?:\Z|{NUMBER_COMES}))"),
     # So does a slash directly after a word, a number or a parenthesis.
     (REGEX, r"(?<![\w)\]`])/(?![/*])(?:[^/\\\n]|\\[^\n])+/"),
     (COMMENT, r"--[^\n]*|/\*.*?\*/"),
@@ -92,7 +92,7 @@ _SHAPES = (
     (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
     (MARK, r"</?s>"),
     (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
-    (PUNCTUATION, r"[;,()=.+*|-]"),
+    (PUNCTUATION, r"[;,()=.+*|~-]"),
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),
     (OTHER, r"."),
 )

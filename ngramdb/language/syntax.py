@@ -25,6 +25,8 @@ from ngramdb.registries import ASSOCIATION_MEASURES, DIALECTS, DOCUMENT_FUNCTION
 STARTS = ("script", "condition", "model", "pattern", "group_keys")
 # Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
 CALLED = frozenset({"YEAR", "MONTH", "DAY", "FLOOR", "UNNEST"})
+# Those that are names unless `~` follows: `TEXT ~ /colou?r/`.
+SOUGHT = frozenset({"TEXT"})
 # Those that are names unless a number follows: `LEFT 1`.
 COUNTED = frozenset({"LEFT", "RIGHT"})
 # Names and strings have a terminal for each kind of thing that they stand for. In the order of trial; the

@@ -69,11 +69,7 @@ class StoredText:
 
     def details(self) -> tuple[str, ...]:
         """Return a line on the texts that are read."""
-        shown = [
-            clause[0].shown if len(clause) == 1 else f"one of {len(clause):,} words" for clause in self.needs
-        ]
-        where = f"documents with {' and '.join(shown)}" if shown else "all documents"
-        return (f"looks for {self.shown} in the texts of {where}",)
+        return (_texts_read(self.shown.removeprefix("TEXT ~ "), self.needs),)
 
 
 @dataclass(frozen=True)
@@ -109,6 +105,36 @@ class StoredWords:
     def details(self) -> tuple[str, ...]:
         """Return notes on its expressions and on the texts that are read."""
         return self.notes
+
+
+@dataclass(frozen=True)
+class StoredExpression:
+    """A regular expression that is searched for in the documents' texts, whatever their tokens.
+
+    It is one of Python's `re`, with its flags. Only documents that have one n-gram of each clause of `needs`
+    can have a match.
+    """
+
+    shown: str = field(compare=False)
+    expression: str
+    flags: int = 0
+    needs: tuple[tuple[Gram, ...], ...] = field(default=(), compare=False)
+
+    @property
+    def known(self) -> bool:
+        """True if it can occur."""
+        return all(self.needs)
+
+    def details(self) -> tuple[str, ...]:
+        """Return a line on the texts that are read."""
+        return (_texts_read(self.shown, self.needs),)
+
+
+def _texts_read(sought: str, needs: tuple[tuple[Gram, ...], ...]) -> str:
+    """Describe the texts that are searched: of documents with an n-gram of each clause."""
+    shown = [clause[0].shown if len(clause) == 1 else f"one of {len(clause):,} words" for clause in needs]
+    where = f"documents with {' and '.join(shown)}" if shown else "all documents"
+    return f"looks for {sought} in the texts of {where}"
 
 
 Simple = Gram | Variants | StoredText
@@ -200,7 +226,7 @@ class TokenPattern:
         return self.notes
 
 
-Pattern = Gram | Variants | StoredText | StoredWords | Gapped | TokenPattern
+Pattern = Gram | Variants | StoredText | StoredWords | StoredExpression | Gapped | TokenPattern
 
 
 # ---- Texts and conditions of a statement that may find nothing by mistake, kept for a note on the answer.

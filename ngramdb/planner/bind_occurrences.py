@@ -179,6 +179,10 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> Pattern:
 
 
 def _meant(scope: Scope, node: ast.Pattern, corpus: Corpus) -> Pattern:
+    if isinstance(node, ast.RawText):
+        from ngramdb.planner import bind_raw_text
+
+        return bind_raw_text.stored_expression(scope, node, corpus)
     if isinstance(node, ast.Gapped):
         return _gapped(scope, node, corpus)
     if isinstance(node, (ast.Text, ast.TokenIds, ast.Parameter)):

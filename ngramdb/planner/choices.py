@@ -13,7 +13,16 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ngramdb.patterns import Gapped, Gram, Pattern, StoredText, StoredWords, TokenPattern, Variants
+from ngramdb.patterns import (
+    Gapped,
+    Gram,
+    Pattern,
+    StoredExpression,
+    StoredText,
+    StoredWords,
+    TokenPattern,
+    Variants,
+)
 from ngramdb.planner.plan import (
     AnyOf,
     Compared,
@@ -249,7 +258,7 @@ def one_id(expr: FieldTest) -> int | None:
 
 def pattern_path(pattern: Pattern, among_candidates: bool) -> str | None:
     """Return the access path of DocsMatching and CountTest; None if it also depends on document lengths."""
-    if isinstance(pattern, (StoredText, StoredWords)):
+    if isinstance(pattern, (StoredText, StoredWords, StoredExpression)):
         return READ_TEXT
     return LOCATE if isinstance(pattern, (Gram, Variants)) and not among_candidates else None
 

@@ -31,8 +31,8 @@ LANGUAGE = ROOT / "docs" / "language.md"
 # The pages of the language are one story, in this order: some examples use a corpus or a version that an
 # earlier page has made.
 STATEMENTS = """
-    use count patterns count-docs prob using dist score generate docs conditions document-functions kwic
-    collocates keywords dispersion ngrams near-duplicates trace sample explain create-corpus
+    use count patterns count-docs prob using dist score generate docs conditions document-functions raw-text
+    kwic collocates keywords dispersion ngrams near-duplicates trace sample explain create-corpus
     copy-from drop-corpus attach show check set
     delete-docs delete-duplicates cut-duplicates cut-spans sums-and-differences alter-corpus
     restore-corpus keep-version compact copy-to analyze delete-near-duplicates update

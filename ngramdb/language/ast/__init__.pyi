@@ -66,6 +66,7 @@ from .nodes import Parameter as Parameter
 from .nodes import Part as Part
 from .nodes import Pattern as Pattern
 from .nodes import Question as Question
+from .nodes import RawText as RawText
 from .nodes import Regex as Regex
 from .nodes import Repeated as Repeated
 from .nodes import Scalar as Scalar

@@ -193,9 +193,17 @@ class Sequence(Compound):
     gaps: tuple[Gap | None, ...]
 
 
+@dataclass(frozen=True)
+class RawText(Node):
+    """`TEXT ~ /colou?r/`: a regular expression that is searched for in texts, whatever their tokens."""
+
+    expression: Regex | Parameter
+    ignore_case: bool = False
+
+
 Part = Text | TokenIds | Parameter | Regex | AnyToken | SentenceEdge | Group | Matching
 Element = Part | Repeated
-Pattern = Element | Gapped | Sequence
+Pattern = Element | Gapped | Sequence | RawText
 
 
 # ---- Conditions on documents.

@@ -30,7 +30,7 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
         ("co^", ("COLLOCATES", "COUNT", "COPY", "COMPACT")),
         ("COUNT^", ("COUNT",)),
         ("CHECK; KW^", ("KWIC",)),
-        ("COUNT ^", ("COUNT", "DOCS", "NOT", "OVERLAP", "YEAR(", "MONTH(", "DAY(", *FUNCTIONS)),
+        ("COUNT ^", ("COUNT", "DOCS", "NOT", "OVERLAP", "TEXT ~", "YEAR(", "MONTH(", "DAY(", *FUNCTIONS)),
         ('COUNT "a" ^', ("AND", "OR", "WITHIN SENTENCE", "MATCH", "IGNORE", "PREFIX", *CLAUSES_OF_COUNT)),
         (
             'COUNT "a" MATCH TEXT ^ FROM x',
@@ -309,7 +309,8 @@ def test_all_that_is_expected_is_taken_by_the_parser(text: str) -> None:
             for kind, start, stop in scanner.scan(so_far):
                 if kind not in scanner.BLANK:
                     walk.take(kind, start, stop)
-            terminals = phrase.replace("(", " LPAR").replace(" 1", " INTEGER_LITERAL").split()
+            marked = phrase.replace("(", " LPAR").replace(" 1", " INTEGER_LITERAL")
+            terminals = marked.replace("~", syntax.syntax().punctuation["~"]).split()
             taken = [lexeme.type for lexeme in walk.lexemes][-len(terminals) :]
             assert taken == terminals or phrase.rstrip("(").lower() in syntax.REGISTERED[taken[0]]
 

@@ -479,6 +479,9 @@ YEAR, LANG = Field(("year",)), Field(("lang",))
                 Value(0.8),
             ),
         ),
+        ("text ~ /12 a/", Contains(ast.RawText(ast.Regex("12 a")))),
+        ("TEXT ~ ? IGNORE CASE", Contains(ast.RawText(Parameter(index=0), ignore_case=True))),
+        ("text = 'a'", Comparison(Field(("text",)), "=", Value("a"))),
         ('"a" AND lang = \'x\' OR "b"', Or((And((A, Comparison(LANG, "=", Value("x")))), B))),
     ],
 )

@@ -1,0 +1,135 @@
+"""Regular expressions that are searched for in the texts of documents: `TEXT ~ /colou?r/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.conditions.byte_places import byte_places
+from ngramdb.conditions.stored_text import CHECK_DOCUMENTS, Places
+from ngramdb.patterns import StoredExpression
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer, to_utf8
+from ngramdb.types import Docs
+
+# Bytes [start, stop) of a text: (n, 2) int64.
+Spans = NDArray[np.int64]
+
+NO_PLACES = Places(
+    np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty((0, 2), dtype=np.int64)
+)
+
+
+class Expression:
+    """An expression, ready to be searched for in texts. Matches of no character are not counted."""
+
+    def __init__(self, pattern: StoredExpression) -> None:
+        self._compiled = re.compile(pattern.expression, pattern.flags)
+
+    def occurs_in(self, content: bytes) -> bool:
+        """Return True if the text has a match, even of no character."""
+        return self._compiled.search(content.decode("utf-8", "surrogateescape")) is not None
+
+    def spans(self, content: bytes) -> Spans:
+        """Return the matches of the text that have a character, in order."""
+        text = content.decode("utf-8", "surrogateescape")
+        found = [match.span() for match in self._compiled.finditer(text) if match.end() > match.start()]
+        spans = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return spans if text.isascii() else np.asarray(_bytes_before(text)[spans])
+
+
+def _bytes_before(text: str) -> NDArray[np.int64]:
+    """Return the number of bytes before each character of a text, and that of all."""
+    sizes = np.fromiter((len(to_utf8(character)) for character in text), dtype=np.int64, count=len(text))
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+class ExpressionMatches:
+    """Looks for expressions in one segment's texts."""
+
+    def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
+        self._segment = segment
+        self._tokenizer = tokenizer
+        self._found: dict[tuple[StoredExpression, bytes], Places] = {}
+
+    def documents(self, pattern: StoredExpression, docs: Docs) -> Docs:
+        """Return those of the documents (ascending) with a match. Cost: reads their texts."""
+        expression = Expression(pattern)
+        found = [
+            i
+            for i, content in self._texts(docs)
+            if any(expression.occurs_in(piece.content) for piece in self._segment.text_pieces(i, content))
+        ]
+        return np.array(found, dtype=np.uint32)
+
+    def count(self, pattern: StoredExpression, docs: Docs) -> int:
+        """Count the matches in these documents. Cost: reads their texts."""
+        expression = Expression(pattern)
+        return sum(len(self._spans(expression, i, content)) for i, content in self._texts(docs))
+
+    def find(self, pattern: StoredExpression, docs: Docs) -> Places:
+        """Return the matches in these documents (ascending).
+
+        A match that holds no token is at the token after it, or at the document's last one. `cuts` are in
+        bytes if tokens spell the text, else in characters, and below zero for text beside the tokens.
+
+        Cost: reads their texts; a pass over each that has a match.
+        """
+        key = (pattern, docs.tobytes())
+        if key not in self._found:
+            self._found[key] = self._find(Expression(pattern), docs)
+        return self._found[key]
+
+    def _texts(self, docs: Docs) -> Iterator[tuple[int, bytes]]:
+        """Yield the documents with their texts, without those that have none."""
+        for n, i in enumerate(docs.tolist()):
+            if n % CHECK_DOCUMENTS == 0:
+                interrupts.step(n, len(docs))
+            content = self._segment.text(i, self._tokenizer)
+            if content is not None:
+                yield i, content
+
+    def _spans(self, expression: Expression, i: int, content: bytes) -> Spans:
+        """Return the matches in the text of document i."""
+        found, before = [np.empty((0, 2), dtype=np.int64)], 0
+        for piece in self._segment.text_pieces(i, content):
+            found.append(expression.spans(piece.content) + before)
+            before += len(piece.content)
+        return np.concatenate(found)
+
+    def _find(self, expression: Expression, docs: Docs) -> Places:
+        found = [NO_PLACES]
+        for i, content in self._texts(docs):
+            spans = self._spans(expression, i, content)
+            if len(spans):
+                found.append(self._placed(i, content, spans))
+        return Places(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _placed(self, i: int, content: bytes, spans: Spans) -> Places:
+        """Return the tokens that overlap the matches of document i, at least one each."""
+        begins, ends = byte_places(self._segment, self._tokenizer, i, content)
+        first_position = int(self._segment.index.document_bounds(np.array([i], dtype=np.uint32))[0][0])
+        n = len(begins)
+        if not n:
+            tokens = np.tile([[0, len(content)]], (len(spans), 1))
+            place = np.full(len(spans), first_position, dtype=np.uint32)
+            return Places(place, place + np.uint32(1), self._cuts(content, tokens, spans))
+        first = np.minimum(np.searchsorted(ends, spans[:, 0], side="right"), n - 1)
+        last = np.maximum(np.searchsorted(begins, spans[:, 1], side="left"), first + 1)
+        cuts = self._cuts(content, np.stack([begins[first], ends[last - 1]], axis=1), spans)
+        breaks = self._segment.breaks(i)
+        starts = first + np.searchsorted(breaks, first, side="right") + first_position
+        stops = last + np.searchsorted(breaks, last - 1, side="right") + first_position
+        return Places(starts.astype(np.uint32), stops.astype(np.uint32), cuts)
+
+    def _cuts(self, content: bytes, tokens: Spans, spans: Spans) -> NDArray[np.int64]:
+        """Return how much of the first and of the last token is beside each match."""
+        is_spelled = self._tokenizer.token_bytes is not None or self._tokenizer.kind == "chars"
+        if not (is_spelled or content.isascii()):
+            before = _bytes_before(content.decode("utf-8", "surrogateescape"))
+            tokens, spans = np.searchsorted(before, tokens), np.searchsorted(before, spans)
+        return np.stack([spans[:, 0] - tokens[:, 0], tokens[:, 1] - spans[:, 1]], axis=1)

@@ -1,0 +1,44 @@
+"""Binding expressions over texts: `TEXT ~ /colou?r/`."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.patterns import StoredExpression
+from ngramdb.planner.scope import Scope
+from ngramdb.source import Corpus
+
+
+def stored_expression(scope: Scope, node: ast.RawText, corpus: Corpus) -> StoredExpression:
+    """Return an expression that is searched for in the texts of a corpus.
+
+    Raises PlanError if the corpus has no texts, or for a parameter that is no expression.
+    """
+    tokenizer = corpus.tokenizer
+    has_texts = tokenizer.lossless or all(segment.has_texts for segment in corpus.segments)
+    if tokenizer.kind == "tokens" or not has_texts:
+        what = f"TEXT ~ searches texts, and the documents of {corpus.entry.name} are token ids"
+        scope.fail(PlanError, what, node)
+    expression = _expression(scope, node.expression)
+    flags = re.IGNORECASE if node.ignore_case else 0
+    shown = f"TEXT ~ /{expression}/{' IGNORE CASE' * node.ignore_case}"
+    return StoredExpression(shown, expression, int(flags))
+
+
+def _expression(scope: Scope, node: ast.Regex | ast.Parameter) -> str:
+    if isinstance(node, ast.Regex):
+        return node.expression
+    given = scope.parameters.value(node)
+    if not isinstance(given, str):
+        scope.fail(PlanError, f"TEXT ~ takes a regular expression as a string, not {given!r}", node)
+    scope.check_unicode(given, node)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what may mean something else in a later Python
+            re.compile(given)
+    except (re.error, OverflowError, RecursionError) as error:
+        scope.fail(PlanError, f"invalid regular expression {given!r}: {error}", node)
+    return given

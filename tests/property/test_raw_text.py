@@ -1,0 +1,59 @@
+"""`TEXT ~` against Python's `re`, under several tokenizers, on segments of broken documents."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.broken import append_broken, connected
+
+EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
+
+characters = st.sampled_from([*"abAB1 .\n", "é", "e\u0301", "日", "本", "🎉", "ſ", "ß"])
+texts = st.lists(characters, max_size=12).map("".join)
+pieces = st.lists(texts.filter(str.strip), min_size=1, max_size=3)
+segments = st.lists(st.lists(pieces, min_size=1, max_size=5), min_size=1, max_size=3)
+EXPRESSIONS = [
+    "a",
+    "ab|b1|日本",
+    r"\bA\w",
+    r"(?i)s+",
+    r"[ab]{2,3}",
+    r"a.*?b",
+    r"(?s)a.b",
+    r"(?m)^[^ ]|\d$",
+    r"\s\S",
+    r"é|e\u0301",
+    r"x*",
+    r"$",
+]
+
+
+def matches(documents, expression):
+    """The matches of each document, by its number: the text of each, in order; none crosses a break."""
+    found = {}
+    for number, document in enumerate(documents):
+        each = [match for piece in document for match in re.finditer(expression, piece)]
+        if each:
+            found[number] = [match[0] for match in each if match[0]]
+    return found
+
+
+@EXAMPLES
+@given(segments, st.sampled_from(EXPRESSIONS), st.sampled_from(["words", "chars", "bytes"]))
+def test_documents_and_matches_are_those_of_re(segments, expression, tokenizer):
+    with connected(tokenizer) as db:
+        for segment in segments:
+            append_broken(db, [(document, {}) for document in segment])
+        every = [document for segment in segments for document in segment]
+        expected = matches(every, expression)
+
+        def answer(statement):
+            return db.execute(statement, [expression]).fetchall()
+
+        assert answer("DOCS WHERE TEXT ~ ? RETURNING doc_id") == [(number,) for number in expected]
+        assert answer("COUNT DOCS WHERE NOT TEXT ~ ?") == [(len(every) - len(expected),)]
+        assert answer("COUNT TEXT ~ ?") == [(sum(map(len, expected.values())),)]
+        lines = [(number, match) for number, each in expected.items() for match in each]
+        assert [(line[0], line[3]) for line in answer("KWIC TEXT ~ ? LIMIT 1000")] == lines
