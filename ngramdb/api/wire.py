@@ -46,6 +46,7 @@ VERBS = (
     "collocates",
     "keywords",
     "dispersion",
+    "duplicates",
     "ngrams",
     "trace",
     "near_duplicates",

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
-from ngramdb.conditions.interruptible_sort import BYTES_PER_SEQUENCE, numbered_rows
+from ngramdb.conditions.interruptible_sort import BYTES_PER_SEQUENCE, numbered_rows, order_of
 from ngramdb.conditions.overlap_field import ids_onto
 from ngramdb.curation.windows import (
     Ranges,
@@ -44,7 +44,7 @@ Texts = tuple[Ints, Ints]
 # Tokens of the texts that are searched for at a time.
 BATCH_TOKENS = 1 << 18
 # Texts in such a batch: reading each takes microseconds.
-BATCH_TEXTS = 1 << 12
+BATCH_TEXTS = 1 << 9
 
 
 class Places(NamedTuple):
@@ -114,7 +114,7 @@ def duplicate_spans(
         for i, of_segment in enumerate(starts)
         if len(of_segment.starts)
     ]
-    every = Places(*(_joined([getattr(one, name) for one in found]) for name in Places._fields))
+    every = Places(*(_joined([one[k] for one in found]) for k in range(3)))
     interrupts.require_memory(len(every.lengths) * BYTES_PER_SEQUENCE, f"{len(every.lengths):,} duplicates")
     first, numbers = _distinct(counting, every)
     owners, pieces = _divided(counting, every.some(first), window)
@@ -265,14 +265,16 @@ def _stretches(counting: Counting, i: int, starts: Ranges, window: Window) -> Pl
 
 
 def _extended(counting: Counting, i: int, lasts: Ints, stops: Ints, window: Window) -> Ints:
-    """Return how far texts extend beyond the last window of each run, less than the next window does.
+    """Return the ends of the texts of runs, which may be beyond the last window of each.
 
-    The shortest window of some bytes ends before a duplicate does if the next one, which is longer, is none.
+    A text of some bytes is longer than its windows if that of its next token would reach further.
     """
-    _, ends = counting.corpus.segments[i].index.piece_bounds(lasts.astype(np.uint32))
-    # The next window has more than these tokens, or there is none, and the piece ends before so many bytes.
+    index = counting.corpus.segments[i].index
+    _, ends = index.piece_bounds(lasts.astype(index.position_type))
+    # The window of the next token has at least a byte per token.
     most = np.minimum(ends.astype(np.int64), lasts + 1 + window.length)
-    low, high = stops.copy(), np.maximum(most, stops)
+    low: Ints = stops.copy()
+    high = np.maximum(most, stops)
     while (open_ones := np.flatnonzero(low < high)).size:
         middle = (low[open_ones] + high[open_ones] + 1) // 2
         places = Places(np.full(len(open_ones), i), lasts[open_ones], middle - lasts[open_ones])
@@ -291,7 +293,11 @@ def _distinct(counting: Counting, places: Places) -> tuple[Ints, Ints]:
         start += n
     rows[:, 2] = places.lengths
     first, numbers = numbered_rows(rows)
-    return first, numbers
+    # In the order of texts, which does not depend on segments.
+    order = order_of(first)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return first[order], ranks[numbers]
 
 
 def _first_rows(segments: Sequence[Segment], flat: Ints, offsets: Ints) -> Ints:

@@ -166,6 +166,9 @@ def _marked(
         pass
     for i, marks in zip(used, kernel.marks, strict=True):
         found[i] = Ranges(*ranges_of_bits(marks))
+    for i, segment in zip(used, segments, strict=True):
+        if segment is not corpus.segments[i]:
+            found[i] = _moved(found[i], segment, corpus.segments[i])
     return found
 
 
@@ -176,11 +179,19 @@ def native(segment: Segment) -> NativeSegment:
     """Return the segment, or its tokens sorted in memory if it is of another kind."""
     if isinstance(segment, NativeSegment):
         return segment
-    directory = MemoryDirectory()
+    directory, name = MemoryDirectory(), "sorted.segment"
     every = np.arange(segment.n_documents, dtype=np.uint32)
-    write_merged(directory.create(segment.path), [Part(segment, every)], with_content=False)
-    container = Container.open(directory.open_read(segment.path), segment.path, KIND)
+    write_merged(directory.create(name), [Part(segment, every)], with_content=False)
+    container = Container.open(directory.open_read(name), segment.path, KIND)
     return NativeSegment(container, segment.path)
+
+
+def _moved(ranges: Ranges, sorted_one: NativeSegment, segment: Segment) -> Ranges:
+    """Return ranges of a segment that was sorted in memory as positions of the segment itself."""
+    docs, before = sorted_one.index.places_at(ranges.starts)
+    starts = segment.index.document_bounds(docs)[0].astype(np.int64) + before
+    stops = starts + (ranges.stops.astype(np.int64) - ranges.starts)
+    return Ranges(starts.astype(np.uint32), stops.astype(np.uint32))
 
 
 def verify(segment: NativeSegment) -> None:
@@ -348,7 +359,8 @@ def window_stops(segment: Segment, starts: Ranges, window: Window, tokenizer: To
     """Return the end of the last window that begins in each of these ranges: (n,) uint32."""
     lasts = starts.stops.astype(np.int64) - 1
     if window.unit == "tokens":
-        return (lasts + window.length).astype(np.uint32)
+        ends: Positions = (lasts + window.length).astype(np.uint32)
+        return ends
     sizes = token_bytes(tokenizer).astype(np.int64)
     stops = lasts.copy()
     docs = np.unique(segment.index.documents_at(starts.starts)).astype(np.uint32)
@@ -358,7 +370,8 @@ def window_stops(segment: Segment, starts: Ranges, window: Window, tokenizer: To
         owners = np.searchsorted(firsts, lasts[lo:hi], side="right") - 1
         moved = offsets[owners] - firsts[owners]
         stops[lo:hi] = window_ends(flat, offsets, window, sizes)[lasts[lo:hi] + moved] - moved
-    return stops.astype(np.uint32)
+    found: Positions = stops.astype(np.uint32)
+    return found
 
 
 def _runs(places: Positions) -> Ranges:

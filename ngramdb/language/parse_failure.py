@@ -145,6 +145,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given |= {"BY"}.intersection(scope)
     if "NEAR" in head[:2]:  # elsewhere NGRAM is a model
         given |= {"NGRAM"}.intersection(scope)
+    if head[:1] == ["DUPLICATES"] and "DOCUMENTS" in scope and head[-1] != "ORDER":
+        given |= {"BY"}
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
         given -= {"WITH"}  # STARTING WITH is not the clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
@@ -154,6 +156,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
     given |= _MODIFIERS.intersection(head[last:])
     if head[:1] in (["COPY"], ["ALTER"]) and "LPAR" in scope and "$END" in state.choices():
         given |= {"LPAR"}  # the list of options, or of fields
+    if head[-1:] == ["LENGTH"]:
+        given |= {"COMPARATOR"}  # >=, which may be left out
     if head and "DUPLICATES" not in head[1:3] and _REQUIRED.get(head[0], head[0]) not in head:
         given |= {"$END", "SEMICOLON"}
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]

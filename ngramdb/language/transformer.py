@@ -231,6 +231,9 @@ class QuestionRules:
     def dispersion(self, children: list[Any]) -> ast.Dispersion:
         return statement_of(ast.Dispersion, children, what=_first_node(children))
 
+    def duplicates(self, children: list[Any]) -> ast.Duplicates:
+        return statement_of(ast.Duplicates, children)
+
     def ngrams(self, children: list[Any]) -> ast.Ngrams:
         return statement_of(ast.Ngrams, children, n=children[1].node)
 
@@ -344,7 +347,16 @@ class QuestionRules:
         way = None if is_index else ast.MinHash(*numbers, span=span_of(children))
         return clause_of("CANDIDATES", way, children)
 
+    by_documents = flag_clause("BY DOCUMENTS")
     min_length = valued_clause("MIN LENGTH")
+
+    def of_length(self, children: list[Any]) -> Clause:
+        comparator = next((child for child in children if is_terminal(child, "COMPARATOR")), None)
+        if comparator is not None and comparator.node.value != ">=":
+            raise Fault("LENGTH is the least length: LENGTH >= 50", comparator.start, comparator.stop)
+        amount = next(child.node for child in children if getattr(child, "type", "") in _NUMBERS)
+        unit = "bytes" if has_terminal(children, "BYTES") else "tokens"
+        return clause_of("LENGTH", ast.Length(amount, unit, span=span_of(children)), children)
 
     def sentence(self, children: list[Any]) -> Clause:
         return clause_of(UNIT, ast.Name("sentence", span=span_of(children)), children)

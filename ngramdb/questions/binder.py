@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         dispersion,
         dist,
         docs,
+        duplicate_spans,
         duplicates,
         fields,
         generate,
@@ -55,6 +56,7 @@ else:
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
+    duplicate_spans = lazy_module("ngramdb.questions.duplicate_spans")
     duplicates = lazy_module("ngramdb.questions.duplicates")
     fields = lazy_module("ngramdb.questions.fields")
     generate = lazy_module("ngramdb.questions.generate")
@@ -98,6 +100,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "DropCorpus": lambda: corpora.bind_drop,
     "DropFields": lambda: fields.bind_drop,
     "DropVersion": lambda: maintenance.bind_drop,
+    "Duplicates": lambda: duplicate_spans.bind,
     "Explain": lambda: show.bind_explain,
     "Generate": lambda: generate.bind,
     "KeepVersion": lambda: maintenance.bind_keep,
@@ -138,7 +141,7 @@ class Binder(Scope):
             statement,
             (
                 *(ast.Docs, ast.CountDocs, ast.CutDuplicates, ast.Delete, ast.DeleteDuplicates),
-                *(ast.NearDuplicates, ast.DeleteNearDuplicates, ast.Update),
+                *(ast.DeleteNearDuplicates, ast.Duplicates, ast.NearDuplicates, ast.Update),
             ),
         )
         alone = where is None or of_documents or isinstance(where, ast.Contains)

@@ -25,6 +25,7 @@ ROUTES = {
     "collocates": "collocates.DEFINITION",
     "keywords": "keywords.DEFINITION",
     "dispersion": "dispersion.DEFINITION",
+    "duplicates": "duplicate_spans.DEFINITION",
     "trace": "trace.DEFINITION",
     "near_duplicates": "near_duplicates.DEFINITION",
     "probability": "prob.DEFINITION",
@@ -82,6 +83,10 @@ class Request:
         """Return the statement, without the rows of the page. Raises InvalidArgument."""
         raise NotImplementedError
 
+    def is_sampled(self, given: Given) -> bool:
+        """Return True if a number of rows is drawn."""
+        return any(one.name == "sample" for one in self.parameters) and bool(given["sample"])
+
     def plan(self, asked: Asked) -> Planned:
         """Return the statement for a page of rows and one more row, which shows if there is a next page.
 
@@ -91,7 +96,7 @@ class Request:
         if self.page == "TOP":
             last = asked.offset + asked.limit
             statement.both(f"TOP {last + 1}", f"TOP {last}")
-        if self.page != "LIMIT" or asked.given["sample"]:
+        if self.page != "LIMIT" or self.is_sampled(asked.given):
             return Planned(statement, asked.offset)
         statement.both(f"LIMIT {asked.limit + 1}", f"LIMIT {asked.limit}")
         if asked.offset:

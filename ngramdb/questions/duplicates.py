@@ -78,19 +78,22 @@ def bind_delete(scope: Scope, node: ast.DeleteDuplicates) -> Plan:
 
 def _chosen(scope: Scope, node: ast.DeleteDuplicates, corpus: Corpus) -> Chosen:
     scope.removes = True
-    against = None if node.against is None else _other(scope, node.against, corpus, not node.normalize)
+    against = None if node.against is None else compared(scope, node.against, corpus, not node.normalize)
     order = document_keys(scope, () if node.keep is None else node.keep.order, corpus)
     return Chosen(condition(scope, node.where, corpus), order, against)
 
 
-def _other(scope: Scope, node: ast.Source, corpus: Corpus, by_tokens: bool) -> Corpus:
+def compared(scope: Scope, node: ast.Source, corpus: Corpus, by_tokens: bool = True) -> Corpus:
+    """Return the corpus of AGAINST. Raises PlanError if nothing, or everything, would be found there."""
     other = scope.corpus(node)
     if has_all_of(scope, node, corpus):
-        what = f"every document of {corpus.entry.name} equals itself, and all would be removed"
+        what = f"every document of {corpus.entry.name} equals itself" + (
+            ", and all would be removed" if scope.removes else ""
+        )
         scope.fail(PlanError, f"{what}; compare with another corpus, or leave AGAINST out", node)
     if by_tokens and not same_kind(corpus.tokenizer, other.tokenizer):
         what = f"{other.entry.name} has another tokenizer, so its tokens cannot be compared"
-        scope.fail(PlanError, f"{what}; compare texts, with NORMALIZE", node)
+        scope.fail(PlanError, f"{what}; compare texts, with NORMALIZE" if scope.removes else what, node)
     return other
 
 

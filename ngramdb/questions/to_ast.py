@@ -25,6 +25,7 @@ from ngramdb.types import array_of, token_ids
 if TYPE_CHECKING:
     from ngramdb.language import parser
     from ngramdb.planner import scope
+    from ngramdb.questions.verbs import Bound
     from ngramdb.source import Catalog
 else:
     parser = lazy_module("ngramdb.language.parser")
@@ -70,6 +71,20 @@ def group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Gr
         except ParseError:
             found.append(field(name))  # as DESCRIBE shows it, without backquotes
     return tuple(found)
+
+
+def other_corpus(bound: Bound, argument: str, given: Any) -> ast.Source | None:
+    """Return another corpus of the database, given by its name or as a corpus; None for None.
+
+    Raises InvalidArgument for anything else, or a corpus of another database.
+    """
+    if given is None:
+        return None
+    theirs: Bound | None = getattr(given, "_bound", None)
+    name = given if theirs is None else bound.name_of(theirs, argument)
+    if not isinstance(name, str):
+        raise InvalidArgument(f"{argument} must be a corpus or the name of one, not {given!r}")
+    return ast.Source((ast.SourceTerm(ast.Name(name)),))
 
 
 def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:

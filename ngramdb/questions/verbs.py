@@ -45,6 +45,7 @@ VERBS = {
     "occurrences": "kwic",
     "keywords": "keywords",
     "dispersion": "dispersion",
+    "duplicates": "duplicate_spans",
     "ngrams": "ngrams",
     "trace": "trace",
     "near_duplicates": "near_duplicates",

@@ -144,12 +144,12 @@ TOOLS = {
             _document,
             ("doc_id",),
         ),
-        *map(_question, ("trace", "ngrams", "collocates", "score")),
+        *map(_question, ("trace", "ngrams", "collocates", "duplicates", "score")),
         Tool(
             "query",
             "Run a read-only statement of ngramdb's query language, for questions without a tool: "
             "COUNT, KWIC, DOCS, DIST, PROB, SCORE, GENERATE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, "
-            "DISPERSION, NEAR DUPLICATES, EXPLAIN. Examples: "
+            "DISPERSION, DUPLICATES, NEAR DUPLICATES, EXPLAIN. Examples: "
             'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
             f'DISPERSION OF "war" BY source. {SYNTAX}',
             (

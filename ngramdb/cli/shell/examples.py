@@ -12,12 +12,12 @@ from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 
 # Addresses of questions, in the order of the grammar and in that of the examples.
 _IN_GRAMMAR = (
-    *("count", "documents", "concordance", "collocates", "keywords", "dispersion", "ngrams", "trace"),
-    *("near_duplicates", "probability", "next", "before", "score", "generate"),
+    *("count", "documents", "concordance", "collocates", "keywords", "dispersion", "duplicates", "ngrams"),
+    *("trace", "near_duplicates", "probability", "next", "before", "score", "generate"),
 )
 _IN_EXAMPLES = (
     *("count", "concordance", "collocates", "keywords", "dispersion", "ngrams", "documents", "probability"),
-    *("next", "before", "score", "generate", "trace", "near_duplicates"),
+    *("next", "before", "score", "generate", "trace", "duplicates", "near_duplicates"),
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (

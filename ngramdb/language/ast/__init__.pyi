@@ -91,9 +91,11 @@ from .questions import Dist as Dist
 from .questions import DistBefore as DistBefore
 from .questions import Docs as Docs
 from .questions import DocumentsOf as DocumentsOf
+from .questions import Duplicates as Duplicates
 from .questions import Generate as Generate
 from .questions import Keywords as Keywords
 from .questions import Kwic as Kwic
+from .questions import Length as Length
 from .questions import Lengths as Lengths
 from .questions import Measure as Measure
 from .questions import Method as Method

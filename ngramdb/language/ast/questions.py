@@ -195,6 +195,29 @@ class Dispersion(Question):
     source: Source | None = None
 
 
+@dataclass(frozen=True)
+class Length(Node):
+    """LENGTH >= n [TOKENS | BYTES]."""
+
+    amount: Scalar
+    unit: str = "tokens"
+
+
+@dataclass(frozen=True)
+class Duplicates(Question):
+    """DUPLICATES [LENGTH >= n] [MIN COUNT k] [AGAINST corpus] [WHERE cond] [BY DOCUMENTS] [ORDER BY …]."""
+
+    where: Condition | None = None
+    length: Length | None = None
+    min_count: Scalar | None = None
+    against: Source | None = None
+    by_documents: bool = False
+    order_by: tuple[OrderBy, ...] = ()
+    limit: Scalar | None = None
+    offset: Scalar | None = None
+    source: Source | None = None
+
+
 # ---- Questions to language models, and their clauses.
 
 

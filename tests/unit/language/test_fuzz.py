@@ -273,6 +273,19 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         WHERE=conditions,
         BY=st.just("DOCUMENTS") | fields,
     ),
+    ast.Duplicates: statement(
+        st.just("DUPLICATES"),
+        FROM=sources,
+        WHERE=conditions,
+        LENGTH=filled("{} {}", amounts, st.sampled_from(["", "TOKENS", "bytes"]))
+        | amounts.map(">= {}".format),
+        MIN_COUNT=amounts,
+        AGAINST=sources,
+        BY=st.just("DOCUMENTS"),
+        ORDER_BY=st.sampled_from(["waste DESC", "count, length", "share DESC, doc_id"]),
+        LIMIT=amounts,
+        OFFSET=amounts,
+    ),
     ast.DistBefore: statement(
         ngrams.map("DIST BEFORE {}".format), FROM=sources, WHERE=conditions, LIMIT=amounts
     ),

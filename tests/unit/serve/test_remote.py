@@ -136,6 +136,7 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("document", (2,), {}),
     ("keywords", ("kind = 'joke'",), {"min_count": 2}),
     ("dispersion", ("flies",), {"by": "kind"}),
+    ("duplicates", (), {"length": 2, "order_by": "count", "descending": True}),
     ("trace_arrays", ("an apple flies like a bird",), {}),
     ("match_lengths", ([0, 1, 2],), {}),
     ("prob_many", (["flies", [0, 1]], np.array([2, 2])), {"model": ngramdb.lm.KneserNey()}),
