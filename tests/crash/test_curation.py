@@ -16,9 +16,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
+from support.changes import add_corpus, begin, compact, delete_documents, load_documents, subtract_corpus
 from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
+from ngramdb.curation.equal_documents import copies
+from ngramdb.curation.keeping import counting
 from ngramdb.engine.changes.removals import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.loading.request import DocumentKeys
@@ -62,6 +64,15 @@ def delete(store, *numbers):
     )
 
 
+def delete_duplicates(store):
+    """Removes the documents of the corpus a that b has."""
+    with begin(store, "a", "delete duplicates", segment_tokens=BIG) as change:
+        other = CorpusView(store, store.manifest.corpora["b"])
+        found = copies(change.view, counting(change.view), against=other)
+        change.remove(found.chosen, found.notes, statement="DELETE DUPLICATES AGAINST b FROM a")
+        change.commit()
+
+
 @cache
 def start():
     """Two corpora, one of them in several segments and with a removal."""
@@ -89,6 +100,7 @@ def keep_few(store):
 
 SCENARIOS = {
     "delete": lambda store: delete(store, 1, 3),
+    "delete duplicates": delete_duplicates,
     "compact": lambda store: compact(store, "a", segment_tokens=BIG),
     "restore": lambda store: restore_corpus(store, "a", 5),
     "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),

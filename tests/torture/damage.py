@@ -94,6 +94,7 @@ WRITES = [
 #: These change answers.
 MORE_WRITES = [
     'DELETE DOCS WHERE "w2 w3" FROM words',
+    "DELETE DUPLICATES FROM words",
     "CREATE CORPUS sum",
     "ALTER CORPUS sum ADD CORPUS words",
     "ALTER CORPUS sum SUBTRACT CORPUS words",

@@ -32,7 +32,19 @@ from ngramdb.errors import ExecutionError
 N_WORDS = 7
 KEPT_VERSIONS = 12
 MOST_DOCUMENTS = 6000
-KINDS = ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract", "keep"]
+KINDS = [
+    "load",
+    "append",
+    "append",
+    "delete",
+    "delete",
+    "duplicates",
+    "compact",
+    "restore",
+    "add",
+    "subtract",
+]
+KINDS += ["keep"]
 # Versions that are kept by name, at most.
 MOST_NAMES = 3
 Operation = list[Any]
@@ -98,6 +110,8 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
         db.execute("DELETE DOCS WHERE ? AND NOT ? FROM c", operation[1].split())
     elif kind == "cut":
         db.execute("DELETE DOCS WHERE doc_id < ? FROM c", [operation[1]])
+    elif kind == "duplicates":
+        db.execute("DELETE DUPLICATES FROM c")
     elif kind == "compact":
         db.execute("COMPACT c")
     elif kind == "restore":
@@ -142,6 +156,9 @@ class Model:
             new._delete(*operation[1].split())
         elif kind == "cut":
             new._remove([i for i in self.documents if i < operation[1]])
+        elif kind == "duplicates":
+            firsts = {text: i for i, text in sorted(self.documents.items(), reverse=True)}
+            new._remove([i for i, text in self.documents.items() if firsts[text] != i])
         elif kind == "restore":
             new.documents = dict(self.versions[operation[1]])
         elif kind == "keep":
