@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.parsing import Pattern
     from ngramdb.questions.signatures import Documents, LoadOptions, Ngram, Table, Unpack
+    from ngramdb.questions.verbs import Asking as Corpus
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
 else:
@@ -395,7 +396,7 @@ class DataVerbs:
         keep: str = "first",
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
-        against: str | None = None,
+        against: str | Corpus | None = None,
         params: ParameterValues = None,
         reason: str = "",
     ) -> int:
@@ -410,7 +411,7 @@ class DataVerbs:
         normalize : differences that are ignored: "case", "space" (white space), "nfc" (equivalent characters)
         keep : "first", the copy with the smallest id, or "none"
         keep_by, descending : fields; the copy that is first in their order is kept
-        against : another corpus of the database; documents that it has are removed here
+        against : another corpus of the database, or its name; documents that it has are removed here
         reason : the reason, for the audit record
 
         Returns
@@ -427,7 +428,8 @@ class DataVerbs:
         Cost: about 10 µs per document, and that of removing the copies.
         """
         self._bound.check_whole("delete_duplicates")
-        text = duplicates.statement_of(self.name, where, normalize, keep, keep_by, descending, against)
+        other = to_ast.corpus_name(self._bound, "against", against)
+        text = duplicates.statement_of(self.name, where, normalize, keep, keep_by, descending, other)
         return self._removed_duplicates(text, params, reason)
 
     def _removed_duplicates(self, text: str, params: ParameterValues, reason: str) -> int:

@@ -73,18 +73,22 @@ def group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Gr
     return tuple(found)
 
 
-def other_corpus(bound: Bound, argument: str, given: Any) -> ast.Source | None:
-    """Return another corpus of the database, given by its name or as a corpus; None for None.
+def corpus_name(bound: Bound, argument: str, given: Any) -> str | None:
+    """Return the name of another corpus of the database, given by its name or as a corpus; None for None.
 
     Raises InvalidArgument for anything else, or a corpus of another database.
     """
-    if given is None:
-        return None
     theirs: Bound | None = getattr(given, "_bound", None)
     name = given if theirs is None else bound.name_of(theirs, argument)
-    if not isinstance(name, str):
+    if name is not None and not isinstance(name, str):
         raise InvalidArgument(f"{argument} must be a corpus or the name of one, not {given!r}")
-    return ast.Source((ast.SourceTerm(ast.Name(name)),))
+    return name
+
+
+def other_corpus(bound: Bound, argument: str, given: Any) -> ast.Source | None:
+    """Return the same as the source of a clause."""
+    name = corpus_name(bound, argument, given)
+    return None if name is None else ast.Source((ast.SourceTerm(ast.Name(name)),))
 
 
 def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:

@@ -1,4 +1,4 @@
-"""DELETE DUPLICATES against brute force: segments, removed documents, all clauses."""
+"""DELETE DUPLICATES against brute force: segments, removed and broken documents, all clauses."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.broken import append_broken, connected
 
 import ngramdb
 from ngramdb.curation import equal_documents
 from ngramdb.errors import InvalidArgument, PlanError
 
-TEXTS = ["a b", "a  b", "A b", "b", "b ", "", "a b c"]
+# A bar is a break of the document.
+TEXTS = ["a b", "a  b", "A b", "b", "b ", "", "a b c", "a |b", "a| b", "a |b |c", "a b |c"]
 documents = st.lists(st.tuples(st.sampled_from(TEXTS), st.integers(0, 3)), max_size=6)
 
 
 def expected(rows, keep, against, is_text, least):
     """The documents that are left, and for each removed one the kept document; rows are (id, text, n)."""
-    key = (lambda text: " ".join(text.lower().split())) if is_text else (lambda text: tuple(text.split()))
+
+    def key(text):
+        if is_text:
+            return " ".join(text.replace("|", "").lower().split())
+        return tuple(tuple(piece.split()) for piece in text.split("|"))
+
     counted = [row for row in rows if row[2] >= least]
     if keep == "n":
         counted.sort(key=lambda row: -row[2])
@@ -45,11 +52,10 @@ def expected(rows, keep, against, is_text, least):
     st.integers(0, 1),
 )
 def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least):
-    with ngramdb.connect() as db:
-        db.execute("SET auto_compact = FALSE")
-        corpus = db.create_corpus("c", "words")
+    with connected("words") as db:
+        corpus = db.corpus("c")
         for piece in pieces:
-            corpus.append([(text, {"n": n}) for text, n in piece])
+            append_broken(db, [(text.split("|"), {"n": n}) for text, n in piece])
         rows = [(i, *one) for i, one in enumerate(one for piece in pieces for one in piece)]
         if not rows:
             return
@@ -60,7 +66,7 @@ def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least
         if against is not None:
             # The other corpus has other ids for the same words, and a removed document.
             other = db.create_corpus("other", "words")
-            other.append([*against, "a b c"])
+            append_broken(db, [(text.split("|"), {}) for text in [*against, "a b c"]], "other")
             other.delete(f"doc_id = {len(against)}")
         left, removed = expected(rows, keep, against, is_text, least)
         n = corpus.delete_duplicates(
@@ -109,4 +115,8 @@ def test_what_cannot_be_compared_is_refused():
             corpus.delete_duplicates(normalize="punctuation")
         with pytest.raises(InvalidArgument, match="'first' or 'none'"):
             corpus.delete_duplicates(keep="last")
-        assert corpus.delete_duplicates(against="letters", normalize="nfc") == 2
+        with pytest.raises(InvalidArgument, match="must be a corpus or the name of one"):
+            corpus.delete_duplicates(against=3)
+        with ngramdb.connect() as another, pytest.raises(InvalidArgument, match="of the same database"):
+            corpus.delete_duplicates(against=another.create_corpus("c", "words"))
+        assert corpus.delete_duplicates(against=db.corpus("letters"), normalize="nfc") == 2
