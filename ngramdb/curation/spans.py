@@ -147,14 +147,15 @@ class Counting:
         """Yield the tokens of texts, in order, some at a time."""
         for some in _batches(places.lengths):
             segments, positions, lengths = places.some(some)
-            parts = [np.empty(0, dtype=np.uint32)] * len(lengths)
+            offsets = _offsets(lengths)
+            every = np.arange(offsets[-1]) + np.repeat(positions - offsets[:-1], lengths)
+            owners = np.repeat(segments, lengths)
+            flat = np.empty(len(every), dtype=np.int64)
             for i in np.unique(segments).tolist():
                 index = self.corpus.segments[i].index
-                here = np.flatnonzero(segments == i)
-                docs, before = index.places_at(positions[here].astype(index.position_type))
-                for k, doc, start in zip(here.tolist(), docs.tolist(), before.tolist(), strict=True):
-                    parts[k] = index.document_tokens(doc, start, start + int(lengths[k]))
-            yield np.concatenate(parts).astype(np.int64), _offsets(lengths)
+                here = owners == i
+                flat[here] = index.tokens_at(every[here].astype(index.position_type), 0)
+            yield flat, offsets
 
     def are_duplicates(self, texts: Texts) -> NDArray[np.bool_]:
         """Return which of these texts, of sufficient length, are duplicates."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.duplicate_windows import LEFT_OUT, DuplicateWindows, ranges_of_bits
 from ngramdb._cext.sort.row_merging import MergeSource
+from ngramdb.conditions.interruptible_sort import order_of
 from ngramdb.conditions.overlap_field import Ids, ids_onto, marks_of_ngrams, token_chunks
 from ngramdb.conditions.stored_text import longest_matches
 from ngramdb.curation.keeping import DocumentOrder, counting, ranks
@@ -388,7 +389,7 @@ def united(*parts: Ranges) -> Ranges:
     stops = np.concatenate([part.stops for part in parts])
     if not len(starts):
         return Ranges(starts, stops)
-    order = np.argsort(starts, kind="stable")
+    order = order_of(starts)
     starts, stops = starts[order], np.maximum.accumulate(stops[order])
     begins = np.append(True, starts[1:] > stops[:-1])
     return Ranges(starts[begins], stops[np.append(np.flatnonzero(begins)[1:] - 1, len(stops) - 1)])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.conditions.expressions import from_files
+from ngramdb.conditions.interruptible_sort import order_of
 from ngramdb.curation.spans import Counting, Duplicates, duplicate_spans
 from ngramdb.curation.windows import Window, token_bytes
 from ngramdb.errors import InvalidArgument, PlanError
@@ -287,10 +288,12 @@ class FindDuplicates(Query):
         return _texts(self, found, documents, summary)
 
 
-def _ordered(plan: FindDuplicates, columns: dict[str, Any], first: str) -> IntArray:
+def _ordered(plan: FindDuplicates, columns: dict[str, IntArray], first: str) -> IntArray:
     """Return the numbers of the rows in the order of the plan, by default of `first`, descending."""
-    keys = plan.order or ((first, True),)
-    order = np.lexsort([-columns[name] if descending else columns[name] for name, descending in keys[::-1]])
+    order = np.arange(len(columns[first]))
+    for name, descending in reversed(plan.order or ((first, True),)):
+        values = columns[name][order]
+        order = order[order_of(-values if descending else values)]
     stop = None if plan.limit is None else plan.offset + plan.limit
     return order[plan.offset : stop]
 
@@ -375,8 +378,9 @@ def _by_documents(plan: FindDuplicates, found: Duplicates, summary: dict[str, An
     )
     shares: Floats = tokens / np.maximum(lengths, 1)
     values = (np.arange(len(tokens)), lengths, tokens, shares, longest)
-    columns = dict(zip(DOCUMENT_COLUMNS, values, strict=True))
-    order = _ordered(plan, columns, "duplicate_tokens")
+    columns: dict[str, Any] = dict(zip(DOCUMENT_COLUMNS, values, strict=True))
+    # The bits of numbers that are not negative are in their order.
+    order = _ordered(plan, {**columns, "share": shares.view(np.int64)}, "duplicate_tokens")
 
     def rows(some: IntArray) -> list[Row]:
         ids = [_shown(view, int(segments[k]), int(numbers[k])) for k in some.tolist()]

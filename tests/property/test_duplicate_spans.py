@@ -5,12 +5,16 @@ from __future__ import annotations
 from itertools import chain, pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.broken import append_broken, connected
+from support.polls import cpu_below, is_stopped, n_polls
 
+import ngramdb
 from ngramdb.curation import spans
 from ngramdb.curation.windows import Window
+from ngramdb.errors import BindError, InvalidArgument, PlanError
 
 WORDS = ("a", "bb", "ccc", "ddddddd")
 
@@ -158,3 +162,64 @@ def test_spans_are_those_of_brute_force(collection, other, length, unit, k):
             doc_id = view.segments[i].doc_id(doc)
             by_document[doc_id] = max(by_document.get(doc_id, 0), n)
         assert by_document == longest
+
+
+# ---- cost
+
+
+@pytest.mark.parametrize("n_segments", [1, 2])
+@pytest.mark.parametrize(
+    ("documents", "found"),
+    [
+        pytest.param([list(range(100))] * 10_000, [(100, 10_000)], id="equal-documents"),
+        pytest.param([[7] * 1_000_000, [7] * 300_000], [(300_000, 700_002), (999_999, 2)], id="one-token"),
+        pytest.param([[*range(60), 99] * 5000] * 2, [(305_000, 2)], id="equal-lines"),
+    ],
+)
+def test_repetitions_take_linear_time(documents, found, n_segments):
+    with ngramdb.connect() as db:
+        db.settings["auto_compact"] = False
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        for part in np.array_split(np.arange(len(documents)), n_segments):
+            corpus.append([(documents[i], {}) for i in part])
+        with cpu_below(40):
+            rows = corpus.duplicates(order_by="length").fetchall()
+        assert [(row[1], row[3]) for row in rows] == found
+        with cpu_below(40):
+            rows = corpus.duplicates("doc_id >= 1", min_count=3, order_by="length").fetchall()
+        assert [row[3] for row in rows] == [len(documents) - 1 if len(documents) > 2 else 3] * len(rows)
+
+
+def test_it_stops_at_every_poll():
+    rng = np.random.default_rng(1)
+    documents = [rng.integers(0, 5, 300).tolist() for _ in range(6)]
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([(document, {}) for document in documents])
+
+        def run():
+            corpus.duplicates("doc_id < 5", length=4).fetchall()
+
+        run()
+        n = n_polls(run)
+        assert n > 10
+        assert all(is_stopped(run, polls) for polls in range(0, n, max(1, n // 10)))
+
+
+def test_what_the_verb_refuses():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "words")
+        corpus.append(["a b", "a b"])
+        for refused, message in (
+            ({"unit": "words"}, "unit must be one of tokens, bytes"),
+            ({"descending": True}, "the order of order_by, which is missing"),
+            ({"length": 0}, "length must be a whole number of at least 1"),
+            ({"min_count": 1}, "min_count must be a whole number of at least 2"),
+            ({"against": 3}, "must be a corpus or the name of one"),
+        ):
+            with pytest.raises(InvalidArgument, match=message):
+                corpus.duplicates(**refused)
+        with pytest.raises(PlanError, match="equals itself"):
+            corpus.duplicates(against=corpus)
+        with pytest.raises(BindError, match="no column 'documents'"):
+            corpus.duplicates(order_by="documents")
