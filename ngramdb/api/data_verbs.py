@@ -37,7 +37,15 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
-    from ngramdb.questions import binder, cuts, duplicates, maintenance, parsing, to_ast
+    from ngramdb.questions import (
+        binder,
+        cuts,
+        duplicates,
+        maintenance,
+        parsing,
+        to_ast,
+        token_sampling,
+    )
     from ngramdb.questions import corpora as copying
     from ngramdb.questions import docs as document_queries
     from ngramdb.questions import fields as field_statements
@@ -46,6 +54,7 @@ if TYPE_CHECKING:
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.parsing import Pattern
     from ngramdb.questions.signatures import Documents, LoadOptions, Ngram, Table, Unpack
+    from ngramdb.questions.token_sampling import KeptSample
     from ngramdb.questions.verbs import Asking as Corpus
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
@@ -76,6 +85,7 @@ else:
     parsing = lazy_module("ngramdb.questions.parsing")
     python_warnings = lazy_module("ngramdb.questions.verbs")
     to_ast = lazy_module("ngramdb.questions.to_ast")
+    token_sampling = lazy_module("ngramdb.questions.token_sampling")
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -544,6 +554,65 @@ class DataVerbs:
             if plan.phrases:
                 python_warnings.warn(cautions.cautions_of_removed(plan.phrases))
             return plans.changed(plan, reason=reason).cut(self._bound.session())
+
+    @commits
+    def keep_sample(
+        self,
+        tokens: int,
+        where: str | None = None,
+        *,
+        by: str | None = None,
+        weights: Mapping[Any, float] | None = None,
+        seed: int | None = None,
+        params: ParameterValues = None,
+        reason: str = "",
+    ) -> KeptSample:
+        """Remove all documents outside a random sample of a number of tokens, in one commit.
+
+        The sample is that of DOCS … SAMPLE n TOKENS, which CREATE CORPUS … AS copies and COPY … TO exports.
+
+        Parameters
+        ----------
+        tokens : whole documents are drawn until they have so many
+        where, params : a condition as after WHERE; documents that do not meet it are removed
+        by : a field; each of its values gets the same number of tokens, or
+        weights : a number of tokens in proportion to its weight; documents with other values are removed
+        seed : equal seeds draw equal documents; by default, a seed is drawn
+        reason : the reason, for the audit record
+
+        Returns
+        -------
+        The numbers of `documents` and `tokens` that are left and of documents `removed`, the `seed`, a `note`
+        on what was missing, and the new `version`.
+
+        Raises
+        ------
+        InvalidArgument
+            A number or a weight out of range.
+        BindError
+            No document has the field.
+        ExecutionError
+            More than 1,000 values, without weights.
+
+        Notes
+        -----
+        Cost: about 30 ns per document, and that of removing the others.
+        """
+        self._bound.check_whole("keep_sample")
+        _check_reason(reason)
+        node = token_sampling.node_of(tokens, by, weights, seed)
+        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
+        values = parameters.Parameters(placeholders, params, where)
+        with self._bound.work():
+            session, scope = self._bound.session(), self._bound.scope()
+            plan = token_sampling.KeepSample(
+                self.name,
+                lambda catalog, view: binder.Binder(catalog, values, where).condition(tree, view),
+                lambda view: token_sampling.bind_token_sample(scope, node, view),
+                "" if tree is None else values.told(f" WHERE {where}", tree, session.match()),
+                reason,
+            )
+            return token_sampling.KeptSample(*plan.act(session).fetchall()[0])
 
     def removals(self) -> Removals:
         """Return the removals so far, oldest first: SHOW REMOVALS.

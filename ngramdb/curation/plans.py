@@ -37,6 +37,7 @@ KINDS: dict[str, Arguments] = {
     "decontaminate": Arguments(
         "against", ("by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator")
     ),
+    "sample": Arguments("tokens", ("where", "by", "weights", "seed")),
     "export": Arguments("path", ("where", "format")),
     "statement": Arguments("sql"),
 }

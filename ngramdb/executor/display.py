@@ -171,7 +171,9 @@ def facts(summary: Mapping[str, Any], n_rows: int | None) -> Iterator[str]:
 
 
 # Facts that `drawn` describes in words.
-_OF_A_DRAWING = frozenset({"seed", "sampled", "total", "sampled_documents", "documents", "standard_error"})
+_OF_A_DRAWING = frozenset(
+    {"seed", "sampled", "sampled_tokens", "total", "sampled_documents", "documents", "standard_error"}
+)
 
 
 def beside(summary: Mapping[str, Any], columns: tuple[str, ...], n_rows: int | None) -> str | None:
@@ -201,7 +203,8 @@ def drawn(summary: Mapping[str, Any], exact: bool) -> str | None:
         )
         return said if exact else f"an estimate from {said}{known}"
     if "sampled" in summary:
-        return f"a sample of {summary['sampled']:,} of {summary['total']:,}, {seed}"
+        tokens = f" ({summary['sampled_tokens']:,} tokens)" if "sampled_tokens" in summary else ""
+        return f"a sample of {summary['sampled']:,}{tokens} of {summary['total']:,}, {seed}"
     return f"drawn with {seed}"
 
 

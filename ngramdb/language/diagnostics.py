@@ -111,7 +111,7 @@ def join(words: Sequence[str]) -> str:
 # ---- terminals that were expected
 
 
-_MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','"}
+_MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','", "COLON": "':'"}
 
 
 def _describe(situation: Situation) -> list[str]:

@@ -92,7 +92,7 @@ _SHAPES = (
     (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
     (MARK, r"</?s>"),
     (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
-    (PUNCTUATION, r"[;,()=.+*|~-]"),
+    (PUNCTUATION, r"[;:,()=.+*|~-]"),
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),
     (OTHER, r"."),
 )

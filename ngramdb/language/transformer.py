@@ -380,6 +380,19 @@ class QuestionRules:
         seed = children[3].node if len(children) > 2 else None
         return clause_of("SAMPLE", ast.Sample(children[1].node, seed, span=span_of(children)), children)
 
+    def token_sample(self, children: list[Any]) -> Clause:
+        seed = children[-1].node if is_terminal(children[-2], "SEED") else None
+        by = children[4] if len(children) > 4 and is_terminal(children[3], "BY") else None
+        weights = next((child.value for child in children if isinstance(child, Clause)), ())
+        sample = ast.TokenSample(node_of(children[1]), seed, by, weights, span=span_of(children))
+        return clause_of("SAMPLE", sample, children)
+
+    def weights(self, children: list[Any]) -> Clause:
+        return clause_of("WEIGHTS", tuple(one for one in children if isinstance(one, ast.Weighted)), children)
+
+    def weighted(self, children: list[Any]) -> ast.Weighted:
+        return ast.Weighted(node_of(children[0]), node_of(children[-1]), span=span_of(children))
+
     def group_by(self, children: list[Any]) -> Clause:
         keys = children[-1]
         return Clause("GROUP BY", keys, start_of(children[0]), stop_of(keys[-1]))

@@ -92,6 +92,10 @@ class CreateCorpus(Action):
         return Result(summary={"message": f"corpus {self.name} created", "changed": True, "version": version})
 
 
+# Facts about a sample that is copied.
+_DRAWN = ("total", "sampled", "seed", "note")
+
+
 @dataclass(frozen=True)
 class CopyDocuments(OfDocuments):
     """CREATE CORPUS … AS (DOCS …): a corpus of its own with these documents."""
@@ -104,7 +108,7 @@ class CopyDocuments(OfDocuments):
         return f"create corpus {self.name} of {self.documents.label()}"
 
     def act(self, session: Session) -> Result:
-        chosen = selected(self.documents)
+        chosen, drawn = selected(self.documents)
         made = session.run_copy(self.name, self.documents.corpus, chosen, self.if_not_exists)
         if made is None:
             return _existing(self.name)
@@ -116,6 +120,7 @@ class CopyDocuments(OfDocuments):
                 "documents": made.documents,
                 "tokens": made.tokens,
                 "version": made.version,
+                **({name: drawn[name] for name in _DRAWN if name in drawn} if "seed" in drawn else {}),
             }
         )
 

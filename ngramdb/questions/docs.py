@@ -69,9 +69,11 @@ if TYPE_CHECKING:
     from ngramdb.language import ast
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.scope import Scope
-    from ngramdb.questions import to_ast
+    from ngramdb.questions import to_ast, token_sampling
+    from ngramdb.questions.token_sampling import TokenSampling
 else:
     ast = lazy_module("ngramdb.language.ast")
+    token_sampling = lazy_module("ngramdb.questions.token_sampling")
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
@@ -187,6 +189,7 @@ DEFINITION = WrittenByHand(
     ),
     help=Help(
         "DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]\n"
+        "  [SAMPLE n TOKENS [BY key [WEIGHTS (value: weight {, …})]] [SEED s]]\n"
         "  [RETURNING fields] [FROM source]",
         ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
     ),
@@ -199,6 +202,7 @@ def bind(scope: Scope, node: ast.Docs) -> Plan:
     from ngramdb.questions.sampling import bind_sample
 
     corpus = scope.corpus(node.source)
+    sample = node.sample
     keys = bind_fields.document_keys(scope, node.order_by, corpus)
     by_id = len(keys) == 1 and keys[0] == FieldKey("doc_id", True, keys[0].descending)
     return Documents(
@@ -208,7 +212,11 @@ def bind(scope: Scope, node: ast.Docs) -> Plan:
         limit=scope.number(node.limit, "LIMIT", 0),
         offset=scope.number(node.offset, "OFFSET", 0) or 0,
         order=() if by_id else keys,
-        sample=bind_sample(scope, node.sample),
+        sample=(
+            token_sampling.bind_token_sample(scope, sample, corpus)
+            if isinstance(sample, ast.TokenSample)
+            else bind_sample(scope, sample)
+        ),
         returning=bind_fields.returned_fields(scope, node.returning, corpus),
     )
 
@@ -281,7 +289,7 @@ class Documents(Query):
     offset: int = 0
     costs: Costs | None = field(default=COSTS, compare=False)
     order: tuple[FieldKey, ...] = ()
-    sample: Sampling | None = None
+    sample: Sampling | TokenSampling | None = None
     returning: tuple[FieldKey, ...] = ()
 
     def label(self) -> str:
@@ -392,17 +400,23 @@ def corpora_by_segment(corpus: Corpus) -> dict[int, str]:
 
 def chosen(
     plan: Documents, meter: PlanMeter | None = None
-) -> tuple[list[tuple[Segment, DocSet]], dict[str, int]]:
+) -> tuple[list[tuple[Segment, DocSet]], dict[str, Any]]:
     """Return the documents of DOCS without LIMIT and OFFSET, and the summary.
 
     `total` is the number of documents that meet the condition; with SAMPLE, `sampled` is the number of those
-    drawn, and `seed` draws the same again.
+    drawn, `sampled_tokens` with a number of tokens that of their tokens, and `seed` draws the same again.
     """
     found = matching(plan.corpus, plan.where, plan.costs, meter)
-    summary = {"total": _number_of(found)}
-    if plan.sample is not None:
+    summary: dict[str, Any] = {"total": _number_of(found)}
+    if isinstance(plan.sample, Sampling):
         found = sample_documents(plan.corpus, found, plan.sample)
         summary.update(sampled=_number_of(found), seed=plan.sample.seed)
+    elif plan.sample is not None:
+        drawn = token_sampling.sample_tokens(plan.corpus, found, plan.sample)
+        found = drawn.found
+        summary.update(sampled=_number_of(found), sampled_tokens=drawn.tokens, seed=plan.sample.seed)
+        if drawn.note:
+            summary["note"] = drawn.note
     return found, summary
 
 
@@ -413,15 +427,18 @@ def _number_of(found: Sequence[tuple[Segment, DocSet]]) -> int:
     return n
 
 
-def selected(plan: Documents) -> list[Docs]:
-    """Return the documents of DOCS, with LIMIT and SAMPLE, per segment: local numbers, ascending."""
-    found, _ = chosen(plan)
+def selected(plan: Documents) -> tuple[list[Docs], dict[str, Any]]:
+    """Return the documents of DOCS, with LIMIT and SAMPLE, per segment, and the summary of `chosen`.
+
+    Documents are local numbers, ascending.
+    """
+    found, summary = chosen(plan)
     if plan.limit is None and not plan.offset:
-        return [docs.numbers() for _, docs in found]
+        return [docs.numbers() for _, docs in found], summary
     numbers: dict[int, list[int]] = {id(segment): [] for segment, _ in found}
     for segment, i in listed(plan, found):
         numbers[id(segment)].append(i)
-    return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found]
+    return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found], summary
 
 
 def _shape(corpus: Corpus) -> _Shape:

@@ -12,7 +12,7 @@ import math
 import secrets
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,21 @@ def bind_sample(scope: Scope, node: ast.Sample | None) -> Sampling | None:
     if node is None:
         return None
     size = scope.number(node.size, "SAMPLE", 1)
-    seed = scope.number(node.seed, "SEED", 0)
     assert size is not None
-    return Sampling(size, secrets.randbelow(DRAWN_SEEDS) if seed is None else seed)
+    return Sampling(size, drawn_seed(scope, node.seed))
+
+
+def drawn_seed(scope: Scope, node: ast.Scalar | None) -> int:
+    """Return the value of SEED, or draw one."""
+    seed = scope.number(node, "SEED", 0)
+    return secrets.randbelow(DRAWN_SEEDS) if seed is None else seed
+
+
+class Seeded(Protocol):
+    """Whatever draws by a seed."""
+
+    @property
+    def seed(self) -> int: ...
 
 
 def _mixed(values: Ranks) -> Ranks:
@@ -66,7 +78,7 @@ def _mixed(values: Ranks) -> Ranks:
     return np.asarray(values ^ (values >> np.uint64(31)))
 
 
-def ranks(sampling: Sampling, corpus_name: str, *parts: NDArray[Any]) -> Ranks:
+def ranks(sampling: Seeded, corpus_name: str, *parts: NDArray[Any]) -> Ranks:
     """Return the numbers by which items are drawn: (n,) uint64.
 
     Parameters

@@ -187,6 +187,11 @@ def _decontaminate(connection: Connection, corpus: Corpus, arguments: Mapping[st
     return [vars(one) for one in corpus.decontaminate(**arguments).overlaps]
 
 
+def _sample(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    # The same seed draws the same sample of a sample: a step may run again.
+    return dict(corpus.keep_sample(**{"seed": 0, **arguments})._asdict())
+
+
 def _export(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
     n = corpus.export(arguments["path"], arguments.get("where"), format=arguments.get("format"))
     return {"written": n}
@@ -218,6 +223,7 @@ _RUNS: dict[str, Run] = {
     "delete_near_duplicates": _verb("delete_near_duplicates"),
     "fields": _fields,
     "decontaminate": _decontaminate,
+    "sample": _sample,
     "export": _export,
     "statement": _statement,
 }

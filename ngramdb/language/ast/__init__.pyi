@@ -104,4 +104,6 @@ from .questions import OrderBy as OrderBy
 from .questions import Prob as Prob
 from .questions import Sample as Sample
 from .questions import Score as Score
+from .questions import TokenSample as TokenSample
 from .questions import Trace as Trace
+from .questions import Weighted as Weighted

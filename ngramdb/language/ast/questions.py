@@ -16,6 +16,7 @@ from ngramdb.language.ast.nodes import (
     Question,
     Scalar,
     Source,
+    Tested,
 )
 from ngramdb.lazy import dataclass
 
@@ -34,6 +35,24 @@ class Sample(Node):
 
     size: Scalar
     seed: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Weighted(Node):
+    """A value of a field, and its weight: `value: weight`."""
+
+    value: Scalar
+    weight: Scalar
+
+
+@dataclass(frozen=True)
+class TokenSample(Node):
+    """SAMPLE n TOKENS [BY field [WEIGHTS (value: weight, …)]] [SEED s]."""
+
+    tokens: Scalar
+    seed: Scalar | None = None
+    by: Tested | None = None
+    weights: tuple[Weighted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +92,7 @@ class Docs(Question):
     order_by: tuple[OrderBy, ...] = ()
     limit: Scalar | None = None
     offset: Scalar | None = None
-    sample: Sample | None = None
+    sample: Sample | TokenSample | None = None
     source: Source | None = None
     returning: tuple[Field | Called, ...] = ()
 

@@ -54,7 +54,15 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
         ("DOCS WHERE year ^", ("NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "IS")),
         ("DOCS WHERE year IS ^", ("NOT NULL", "NULL")),
         ("DOCS WHERE year = 3 LIMIT 5 ^", ("FROM", "ORDER BY", "OFFSET", "SAMPLE", "RETURNING")),
-        ("DOCS SAMPLE 5 ^", ("SEED", "FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "RETURNING")),
+        (
+            "DOCS SAMPLE 5 TOKENS ^",
+            ("BY", "SEED", "FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "RETURNING"),
+        ),
+        (
+            "DOCS SAMPLE 5 TOKENS BY a ^",
+            ("WEIGHTS", "SEED", "FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "RETURNING"),
+        ),
+        ("DOCS SAMPLE 5 ^", ("TOKENS", "SEED", "FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "RETURNING")),
         ("COPY (DOCS LIMIT 5 ^", ("FROM", "WHERE", "ORDER BY", "OFFSET", "SAMPLE", "RETURNING")),
         ("COPY (DOCS) ^", ("TO",)),
         ("COPY a FROM 'x' ^", ("ON ERROR",)),
@@ -230,6 +238,7 @@ STATEMENTS = [
     'COUNT ("a" OR [1, 2]) AND "c" MATCH TEXT IGNORE CASE WITHIN 100 TOKENS FROM a + b - c AT VERSION 3 WHERE'
     " year NOT BETWEEN 1 AND 2 GROUP BY lang, meta.x ORDER BY count DESC TOP 5 SAMPLE 9 SEED ?",
     'DOCS WHERE COUNT("a" [1..3] "b") >= 3 OR OVERLAP(eval, 13) > 0.8 AND x IS NOT NULL LIMIT 5 OFFSET 3',
+    "DOCS SAMPLE 5 TOKENS BY YEAR(x) WEIGHTS ('a': 1, NULL: 2.5) SEED 3 LIMIT 5",
     'KWIC "a" WINDOW 5 ORDER BY right',
     'COLLOCATES OF "a" OR "b" WINDOW 3 LEFT 2 RIGHT BY LOGDICE MIN COUNT 2 WHERE x = 1 TOP 5',
     'COLLOCATES OF "a" WINDOW 3 LEFT 2 RIGHT WITHIN SENTENCE BY LL MIN COUNT 2 WHERE x = 1 TOP 5',

@@ -181,6 +181,15 @@ conditions = st.recursive(
 )
 keys = listed(filled("{}{}", fields, st.sampled_from(["", " ASC", " DESC"])))
 samples = amounts | filled("{} SEED {}", amounts, amounts)
+token_samples = st.tuples(
+    filled("{} TOKENS", amounts | st.sampled_from(["1e9", "2.5"])),
+    st.one_of(
+        st.just(""),
+        filled(" BY {}", dated),
+        filled(" BY {} WEIGHTS ({})", dated, listed(filled("{}: {}", scalars | st.just("NULL"), numbers))),
+    ),
+    st.just("") | filled(" SEED {}", amounts),
+).map("".join)
 models = st.one_of(
     st.sampled_from(["INFGRAM", "NGRAM", "BACKOFF", "KNESER_NEY", "kneser_ney MIN COUNT 2 ORDER ?"]),
     amounts.map("NGRAM ORDER {}".format),
@@ -208,7 +217,7 @@ docs = statement(
     LIMIT=amounts,
     OFFSET=amounts,
     ORDER_BY=keys,
-    SAMPLE=samples,
+    SAMPLE=samples | token_samples,
 )
 compared = st.one_of(sources, conditions.map("WHERE {}".format), filled("{} WHERE {}", sources, conditions))
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])

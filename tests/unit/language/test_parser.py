@@ -182,6 +182,18 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     ("DOCS SAMPLE ?", ast.Docs(sample=ast.Sample(Parameter(index=0)))),
+    ("DOCS SAMPLE 1e9 TOKENS", ast.Docs(sample=ast.TokenSample(Value(1e9)))),
+    (
+        "DOCS SAMPLE 9 TOKENS BY YEAR(day) WEIGHTS (2020: 1.5, NULL: ?) SEED 3",
+        ast.Docs(
+            sample=ast.TokenSample(
+                Value(9),
+                Value(3),
+                ast.DatePart(Field(("day",)), "year"),
+                (ast.Weighted(Value(2020), Value(1.5)), ast.Weighted(Value(None), Parameter(index=0))),
+            )
+        ),
+    ),
     (
         "DOCS FROM pile + c4 AT VERSION 3 - takedown AT VERSION ?",
         ast.Docs(

@@ -223,6 +223,7 @@ REFUSED = {
         "decontaminate",
         "delete_duplicates",
         "delete_near_duplicates",
+        "keep_sample",
         "drop_fields",
         "update",
         "analyze",
