@@ -368,6 +368,7 @@ class DataVerbs:
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
         candidates: str | tuple[int, int] = "index",
+        against: str | Corpus | None = None,
         params: ParameterValues = None,
         reason: str = "",
     ) -> int:
@@ -377,7 +378,7 @@ class DataVerbs:
 
         Parameters
         ----------
-        where, params, contained, n, keep, keep_by, descending, candidates : as of `near_duplicates`
+        where, params, contained, n, keep, keep_by, descending, candidates, against : as of `near_duplicates`
         reason : the reason, for the audit record
 
         Returns
@@ -393,7 +394,8 @@ class DataVerbs:
         """
         self._bound.check_whole("delete_near_duplicates")
         rule = near.rule_of(contained, n, candidates)
-        text = near.statement_of(self.name, where, rule, keep, keep_by, descending)
+        other = to_ast.corpus_name(self._bound, "against", against)
+        text = near.statement_of(self.name, where, rule, keep, keep_by, descending, other)
         return self._removed_duplicates(text, params, reason)
 
     @commits

@@ -41,6 +41,10 @@ CHARACTERS_CONTAINED = 0.9
 BYTES_PER_NGRAM = 88
 # Documents between checks of memory.
 CHECKED_DOCUMENTS = 256
+# Characters that are normalized at a time: 20 ms.
+SLICE = 1 << 18
+# Characters that do not combine with one before them: texts may be normalized in parts that begin so.
+_BORDER = re.compile("[\x00-\x7f\u3000-\u3029\u3400-\u9fff]")
 
 _NOT_OF_WORDS = re.compile(r"[\W_]+")
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese.
@@ -70,14 +74,17 @@ EXACT = Rule()
 class NearDuplicate(NamedTuple):
     """A document that is contained in another, which is kept; each as the number of its segment and its own.
 
+    is_given : the kept document is one of `against`
     contained : the share of the document's n-grams that the kept one has
     jaccard : the n-grams of both, as a share of those of either
     length, kept_length : in tokens
-    reason : "equal" for the same set of n-grams; otherwise "words" or "characters", which were compared
+    reason : "equal" for the same set of n-grams; otherwise "words" or "characters", which were compared; of a
+        rejected pair "too few words" or "too few characters"
     """
 
     document: tuple[int, int]
     kept: tuple[int, int]
+    is_given: bool
     contained: float
     jaccard: float
     length: int
@@ -86,10 +93,20 @@ class NearDuplicate(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Near duplicates in the order of documents, and the number of documents with too many candidates."""
+    """Near duplicates in the order of documents; rejected pairs; documents with too many candidates."""
 
     pairs: list[NearDuplicate]
+    rejected: list[NearDuplicate]
     n_bounded: int
+
+
+class _Documents(NamedTuple):
+    """Documents of a corpus: the number of each one's segment, its own, and its length in tokens."""
+
+    corpus: Corpus
+    owners: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    lengths: NDArray[np.int64]
 
 
 def near_duplicates(
@@ -99,6 +116,8 @@ def near_duplicates(
     keeps_longest: bool = True,
     order: DocumentOrder | None = None,
     documents: Sequence[Docs] | None = None,
+    against: Corpus | None = None,
+    rejects: bool = False,
 ) -> Found:
     """Return the documents to remove, so that none is left that is contained in another.
 
@@ -108,6 +127,9 @@ def near_duplicates(
     keeps_longest : take documents by their number of tokens, the longest first; otherwise by id
     order : these documents, the best one first (KEEP BY), in place of `keeps_longest`
     documents : the documents that count, per segment; by default, all that have not been removed
+    against : a corpus whose documents are kept before all others
+    rejects : also return rejected pairs: for each document that is kept, the one that has most of its n-grams
+        among those that it was compared with
 
     Raises
     ------
@@ -116,68 +138,108 @@ def near_duplicates(
 
     Notes
     -----
-    Cost: 2 to 3 µs per word and, per verified pair, a nanosecond per n-gram of both; with sketches,
-    half a nanosecond per n-gram and hash. Memory: 16 bytes per distinct n-gram of a document, and up to 72
-    per distinct n-gram of all kept documents.
+    Cost: 2 to 3 µs per word, of `against` too, and, per verified pair, a nanosecond per n-gram of both; with
+    sketches, half a nanosecond per n-gram and hash. Memory: 16 bytes per distinct n-gram of a document, and
+    up to 72 per distinct n-gram of all kept documents. Of `against`, only the n-grams that these have are
+    stored, unless candidates are found by sketches.
     """
-    counted = counting(corpus) if documents is None else documents
-    owners = np.repeat(np.arange(len(counted)), [len(docs) for docs in counted])
-    numbers = np.concatenate([np.empty(0, dtype=np.uint32), *counted]).astype(np.int64)
-    parts = zip(corpus.segments, counted, strict=True)
-    lengths = np.concatenate(
-        [np.empty(0, dtype=np.int64), *(segment.lengths(docs) for segment, docs in parts)]
-    )
+    own = _listed(corpus, counting(corpus) if documents is None else documents)
     kernel = NearDuplicates(rule.n, rule.contained, CHARACTERS_CONTAINED, rule.bands, rule.rows)
-    _add_documents(kernel, corpus, owners, numbers)
-    kept, shared, bounded = kernel.decide(_places(owners, numbers, lengths, keeps_longest, order))
-    sizes, by_characters = kernel.sizes()
-    found = np.flatnonzero(kept >= 0)
-    pairs = []
-    for i, of in zip(found.tolist(), kept[found].tolist(), strict=True):
-        both, own, other = int(shared[i]), int(sizes[i]), int(sizes[of])
-        reason = "equal" if both == own == other else "characters" if by_characters[i] else "words"
-        pairs.append(
-            NearDuplicate(
-                (int(owners[i]), int(numbers[i])),
-                (int(owners[of]), int(numbers[of])),
-                both / own,
-                both / (own + other - both),
-                int(lengths[i]),
-                int(lengths[of]),
-                reason,
-            )
+    _add_documents(kernel, own)
+    places, given = _places(own, keeps_longest, order), None
+    if against is not None:
+        given = _listed(against, counting(against))
+        _add_documents(kernel, given, is_given=True)
+        of_given = np.arange(len(own.numbers), len(own.numbers) + len(given.numbers), dtype=np.uint32)
+        places = np.concatenate([of_given, places])
+    n_given = 0 if given is None else len(given.numbers)
+    kept, shared, bounded, near, has = kernel.decide(places, n_given, rejects)
+    pairs = _Pairs(own, given, *kernel.sizes())
+    return Found(
+        [pairs.contained(i, int(kept[i]), int(shared[i])) for i in np.flatnonzero(kept >= 0).tolist()],
+        [pairs.rejected(i, int(near[i]), int(has[i])) for i in np.flatnonzero(near >= 0).tolist()],
+        int(np.count_nonzero(bounded)),
+    )
+
+
+def _listed(corpus: Corpus, documents: Sequence[Docs]) -> _Documents:
+    owners = np.repeat(np.arange(len(documents)), [len(docs) for docs in documents])
+    numbers = np.concatenate([np.empty(0, dtype=np.uint32), *documents]).astype(np.int64)
+    parts = zip(corpus.segments, documents, strict=True)
+    lengths = [np.empty(0, dtype=np.int64), *(segment.lengths(docs) for segment, docs in parts)]
+    return _Documents(corpus, owners, numbers, np.concatenate(lengths))
+
+
+class _Pairs:
+    """Makes pairs of places: those of the documents, then those of `against`."""
+
+    def __init__(
+        self,
+        own: _Documents,
+        given: _Documents | None,
+        sizes: NDArray[np.uint32],
+        by_characters: NDArray[np.bool_],
+    ) -> None:
+        self._own, self._given = own, given
+        self._sizes, self._by_characters = sizes, by_characters
+
+    def contained(self, i: int, of: int, both: int) -> NearDuplicate:
+        is_equal = both == self._sizes[i] == self._sizes[of]
+        return self._pair(i, of, both, "equal" if is_equal else self._compared(i))
+
+    def rejected(self, i: int, of: int, both: int) -> NearDuplicate:
+        return self._pair(i, of, both, f"too few {self._compared(i)}")
+
+    def _compared(self, i: int) -> str:
+        return "characters" if self._by_characters[i] else "words"
+
+    def _pair(self, i: int, of: int, both: int, reason: str) -> NearDuplicate:
+        own, other = int(self._sizes[i]), int(self._sizes[of])
+        n, docs = len(self._own.numbers), self._own
+        k, kept = of, self._own
+        if self._given is not None and of >= n:
+            k, kept = of - n, self._given
+        return NearDuplicate(
+            (int(docs.owners[i]), int(docs.numbers[i])),
+            (int(kept.owners[k]), int(kept.numbers[k])),
+            of >= n,
+            both / own,
+            both / (own + other - both),
+            int(docs.lengths[i]),
+            int(kept.lengths[k]),
+            reason,
         )
-    return Found(pairs, int(np.count_nonzero(bounded)))
 
 
-def _add_documents(
-    kernel: NearDuplicates, corpus: Corpus, owners: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> None:
-    n = len(numbers)
-    for k, (owner, i) in enumerate(zip(owners.tolist(), numbers.tolist(), strict=True)):
+def _add_documents(kernel: NearDuplicates, documents: _Documents, is_given: bool = False) -> None:
+    n, corpus = len(documents.numbers), documents.corpus
+    add = kernel.add_given if is_given else kernel.add
+    for k, (owner, i) in enumerate(zip(documents.owners.tolist(), documents.numbers.tolist(), strict=True)):
         if k % CHECKED_DOCUMENTS == 0:
             interrupts.step(k, n)
-            interrupts.require_memory(BYTES_PER_NGRAM * kernel.n_grams, "n-grams of the documents")
-        kernel.add(*normalized(corpus.segments[owner], i, corpus.tokenizer))
-    interrupts.require_memory(BYTES_PER_NGRAM * kernel.n_grams, "n-grams of the documents")
+            _require_memory(kernel.n_grams)
+        text, by_characters = normalized(corpus.segments[owner], i, corpus.tokenizer)
+        if len(text) > SLICE:
+            _require_memory(kernel.n_grams + (len(text) if by_characters else text.count(b" ")))
+        add(text, by_characters)
+    _require_memory(kernel.n_grams)
 
 
-def _places(
-    owners: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    keeps_longest: bool,
-    order: DocumentOrder | None,
-) -> NDArray[np.uint32]:
+def _require_memory(n_grams: int) -> None:
+    interrupts.require_memory(BYTES_PER_NGRAM * n_grams, "n-grams of the documents")
+
+
+def _places(documents: _Documents, keeps_longest: bool, order: DocumentOrder | None) -> NDArray[np.uint32]:
     """Return the documents in the order of KEEP, as places in the order of segments and numbers."""
+    n = len(documents.numbers)
     if order is not None:
         chosen: NDArray[Any] = np.lexsort((order[1], order[0]))
-        places = np.empty(len(numbers), dtype=np.uint32)
-        places[chosen] = np.arange(len(numbers))
+        places = np.empty(n, dtype=np.uint32)
+        places[chosen] = np.arange(n)
         return places
     if keeps_longest:
-        return np.argsort(-lengths, kind="stable").astype(np.uint32)
-    return np.arange(len(numbers), dtype=np.uint32)
+        return np.argsort(-documents.lengths, kind="stable").astype(np.uint32)
+    return np.arange(n, dtype=np.uint32)
 
 
 def normalized(segment: Segment, i: int, tokenizer: Tokenizer) -> tuple[bytes, bool]:
@@ -202,12 +264,33 @@ def normalized(segment: Segment, i: int, tokenizer: Tokenizer) -> tuple[bytes, b
 
 def words_of(text: str) -> str:
     """Return the words of a text, case folded, with a blank between them."""
+    if len(text) <= SLICE:
+        return _words_of(text).strip()
+    slices: list[str] = []
+    start = 0
+    while start < len(text):
+        interrupts.check()
+        border = _BORDER.search(text, start + SLICE)
+        stop = border.start() if border else len(text)
+        words = _words_of(text[start:stop])
+        if slices and slices[-1].endswith(" "):
+            words = words.removeprefix(" ")
+        if words:
+            slices.append(words)
+        start = stop
+    return "".join(slices).strip()
+
+
+def _words_of(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return _NOT_OF_WORDS.sub(" ", text.casefold()).strip()
+    return _NOT_OF_WORDS.sub(" ", text.casefold())
 
 
 def _lacks_blanks(text: str) -> bool:
     """Return True if most characters belong to scripts that do not separate words by blanks."""
-    n = sum(len(run) for run in _WITHOUT_BLANKS.findall(text))
+    n = 0
+    for start in range(0, len(text), SLICE):
+        interrupts.check()
+        n += sum(len(run) for run in _WITHOUT_BLANKS.findall(text, start, start + SLICE))
     return 2 * n > len(text)

@@ -348,6 +348,7 @@ class QuestionRules:
         return clause_of("CANDIDATES", way, children)
 
     by_documents = flag_clause("BY DOCUMENTS")
+    with_rejected = flag_clause("WITH REJECTED")
     min_length = valued_clause("MIN LENGTH")
 
     def of_length(self, children: list[Any]) -> Clause:

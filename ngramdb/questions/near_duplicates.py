@@ -15,7 +15,7 @@ from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
-from ngramdb.planner.bind_conditions import condition
+from ngramdb.planner.bind_conditions import condition, has_all_of
 from ngramdb.planner.bind_fields import document_keys
 from ngramdb.planner.plan import Costs, DocExpr, FieldKey, Plan, PlanMeter, Question
 from ngramdb.planner.scope import SHARES, Scope
@@ -26,11 +26,13 @@ from ngramdb.questions.duplicates import Chosen, Rebind, bound_now
 from ngramdb.questions.plans import Action, Query, Session
 from ngramdb.questions.requests import Condition, Number, OneOf, Parameter, Spelling, Statement, quoted_name
 from ngramdb.questions.verbs import Asking
-from ngramdb.source import Catalog, Corpus
+from ngramdb.source import Catalog
+from ngramdb.source import Corpus as CorpusView
 from ngramdb.types import as_flag
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.questions.verbs import Asking as Corpus
 
 ROW = ("doc", "kept_doc", "contained", "jaccard", "length", "kept_length", "reason")
 TYPES = (int, int, float, float, int, int, str)
@@ -48,7 +50,7 @@ MOST_WORDS = 100
 CLAUSES = (
     "[CONTAINED >= share] [NGRAM n WORDS]\n"
     "  [CANDIDATES INDEX | MINHASH [bands * rows]] [KEEP LONGEST | FIRST | BY keys]\n"
-    "  [WHERE condition]"
+    "  [AGAINST source] [WHERE condition]"
 )
 
 
@@ -65,6 +67,8 @@ class Verbs(Asking):
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
         candidates: str | tuple[int, int] = "index",
+        against: str | Corpus | None = None,
+        rejected: bool = False,
         limit: int | None = None,
         params: ParameterValues = None,
     ) -> Result:
@@ -85,13 +89,17 @@ class Verbs(Asking):
         candidates : "index": documents with a common n-gram, none of which is missed unless a document has
             more than 64 of them; "minhash": those with a common band of 26 * 11 minimal hashes; or a pair,
             numbers of bands and rows
+        against : another corpus of the database, or its name, whose documents are kept before all others
+        rejected : also return, for each document that stays, the pair with the most n-grams among those that
+            were compared and rejected
         limit : maximum number of rows
 
         Returns
         -------
         A row per near duplicate: `doc`, `kept_doc`, `contained`, `jaccard` (the share of the n-grams of
         either that both have), `length` and `kept_length` in tokens, and `reason`: "equal" n-grams, or what
-        was compared, "words" or "characters". `summary['total']` is the number of all.
+        was compared, "words" or "characters"; "too few words" or "too few characters" for rejected pairs.
+        With `against`, `kept_doc` is `corpus:doc_id`. `summary['total']` is the number of near duplicates.
 
         Raises
         ------
@@ -111,6 +119,8 @@ class Verbs(Asking):
             n=ast.Value(rule.n),
             candidates=ast.MinHash(ast.Value(rule.bands), ast.Value(rule.rows)) if rule.bands else None,
             keep=ast.Keep(tuple(ast.OrderBy(key, descending) for key in keys), longest=longest),
+            against=to_ast.other_corpus(self._bound, "against", against),
+            with_rejected=as_flag("rejected", rejected),
             limit=to_ast.number(0, "limit", limit),
         )
         return self._bound.ask(tree, where, params)
@@ -144,6 +154,25 @@ class _Words(Number):
         statement.add(f"NGRAM {arguments[name]} WORDS")
 
 
+class _Against(Spelling):
+    """AGAINST, with the name of a corpus."""
+
+    def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
+        return (Parameter(name, "text", self.about),)
+
+    def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
+        if arguments[name]:
+            statement.add(f"AGAINST {quoted_name(arguments[name])}")
+
+
+class _Rejected(requests.Switch):
+    """WITH REJECTED."""
+
+    def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
+        if arguments[name]:
+            statement.add("WITH REJECTED")
+
+
 DEFINITION = Definition(
     Verbs,
     "near_duplicates",
@@ -154,11 +183,13 @@ DEFINITION = Definition(
         "n": _Words("words of an n-gram", least=1),
         "candidates": OneOf("how candidates are found", choices=CANDIDATES),
         "keep": _Keep(),
+        "against": _Against("another corpus, whose documents are kept"),
+        "rejected": _Rejected("also list rejected pairs"),
         "where": Condition(),
     },
     before_from=0,
     help=Help(
-        f"NEAR DUPLICATES {CLAUSES} [LIMIT k] [FROM source]",
+        f"NEAR DUPLICATES {CLAUSES} [WITH REJECTED] [LIMIT k] [FROM source]",
         ("NEAR DUPLICATES CONTAINED >= 0.9", "documents with 90% of their text in another one"),
     ),
 )
@@ -213,6 +244,7 @@ def statement_of(
     keep: str,
     keep_by: str | Sequence[str] | None,
     descending: bool,
+    against: str | None,
 ) -> str:
     """Return the statement that a call of `Corpus.delete_near_duplicates` stands for."""
     _, fields = order_of(keep, keep_by, descending)
@@ -222,6 +254,8 @@ def statement_of(
     way = " DESC" if descending else ""
     keys = ", ".join(".".join(map(quoted_name, key.keys)) + way for key in fields)
     made.add(f"KEEP BY {keys}" if keys else f"KEEP {keep.upper()}")
+    if against is not None:
+        made.add(f"AGAINST {quoted_name(against)}")
     return made.where(where).text
 
 
@@ -233,7 +267,8 @@ def bind(scope: Scope, node: ast.NearDuplicates) -> Plan:
     corpus = scope.corpus(node.source)
     limit = scope.number(node.limit, "LIMIT", 0)
     rule, bound = _rule(scope, node), _chosen(scope, node, corpus)
-    return FindNearDuplicates(corpus, bound.where, rule, _keeping(node, bound), limit)
+    keeping = _keeping(node, bound)
+    return FindNearDuplicates(corpus, bound.where, rule, keeping, bound.against, node.with_rejected, limit)
 
 
 def bind_delete(scope: Scope, node: ast.DeleteNearDuplicates) -> Plan:
@@ -243,19 +278,26 @@ def bind_delete(scope: Scope, node: ast.DeleteNearDuplicates) -> Plan:
         scope.fail(PlanError, "near duplicates are deleted from one corpus, as it is now", source)
     corpus = scope.corpus(source)
 
-    def rebind(catalog: Catalog, now: Corpus) -> Chosen:
+    def rebind(catalog: Catalog, now: CorpusView) -> Chosen:
         return _chosen(Scope(catalog, scope.parameters, scope.text), node, now)
 
     scope.removes = True
     rule, bound = _rule(scope, node), _chosen(scope, node, corpus)
     written = scope.written(node, scope.catalog.match())
-    return DeleteNearDuplicates(corpus, bound.where, rule, _keeping(node, bound), written, rebind)
+    keeping = _keeping(node, bound)
+    return DeleteNearDuplicates(corpus, bound.where, rule, keeping, bound.against, written, rebind)
 
 
-def _chosen(scope: Scope, node: ast.NearDuplicates | ast.DeleteNearDuplicates, corpus: Corpus) -> Chosen:
+def _chosen(scope: Scope, node: ast.NearDuplicates | ast.DeleteNearDuplicates, corpus: CorpusView) -> Chosen:
     scope.removes = isinstance(node, ast.DeleteNearDuplicates)
     order = document_keys(scope, () if node.keep is None else node.keep.order, corpus)
-    return Chosen(condition(scope, node.where, corpus), order, None)
+    against = None
+    if node.against is not None:
+        against = scope.corpus(node.against)
+        if has_all_of(scope, node.against, corpus):
+            what = f"every document of {corpus.entry.name} is contained in itself"
+            scope.fail(PlanError, f"{what}; compare with another corpus, or leave AGAINST out", node.against)
+    return Chosen(condition(scope, node.where, corpus), order, against)
 
 
 def _keeping(node: ast.NearDuplicates | ast.DeleteNearDuplicates, bound: Chosen) -> Keeping:
@@ -298,56 +340,74 @@ class FindNearDuplicates(Query):
     where: DocExpr
     rule: Rule
     keeping: Keeping
+    against: CorpusView | None = dataclasses.field(default=None, compare=False, repr=False)
+    with_rejected: bool = False
     limit: int | None = None
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
     def label(self) -> str:
-        return f"near duplicates ({described(self.rule, self.keeping)})"
+        return f"near duplicates ({described(self.rule, self.keeping, self.against)})"
 
     def where_clause(self) -> DocExpr | None:
         return self.where
 
     def answer(self, meter: PlanMeter | None = None) -> Result:
         """Return the documents in the order of their ids; `summary['total']` is their number."""
-        view = self.corpus
-        found = _found(view, Chosen(self.where, self.keeping.keys, None, self.costs), self, meter)
-        rows = [_row(view, one) for one in found.pairs[: self.limit]]
-        summary = {"total": len(found.pairs), **_notes(found)}
-        types = TYPES if view.n_added < 2 else (str, str, *TYPES[2:])
+        view, other = self.corpus, self.against
+        bound = Chosen(self.where, self.keeping.keys, other, self.costs)
+        found = _found(view, bound, self.rule, self.keeping, rejects=self.with_rejected, meter=meter)
+        every = sorted([*found.pairs, *found.rejected]) if self.with_rejected else found.pairs
+        rows = [_row(view, other, one) for one in every[: self.limit]]
+        summary: dict[str, Any] = {"total": len(found.pairs)}
+        if self.with_rejected:
+            summary["rejected"] = len(found.rejected)
+        summary.update(_notes(found))
+        of_sum = view.n_added > 1
+        types = (str if of_sum else int, str if of_sum or other is not None else int, *TYPES[2:])
         return Result(ROW, iter([rows]), summary=summary, n_rows=len(rows), types=types)
 
 
-def described(rule: Rule, keeping: Keeping) -> str:
+def described(rule: Rule, keeping: Keeping, against: CorpusView | None) -> str:
     """Return a rule in words, for plans."""
     way = f"sketches of {rule.bands} * {rule.rows}" if rule.bands else "shared n-grams"
-    return f"{rule.contained:g} of {rule.n}-grams of words, keeping {keeping.label()}, candidates by {way}"
+    parts = [f"{rule.contained:g} of {rule.n}-grams of words", f"keeping {keeping.label()}"]
+    parts.append(f"candidates by {way}")
+    if against is not None:
+        parts.append(f"against {against.entry.name}")
+    return ", ".join(parts)
 
 
 def _found(
-    view: Corpus,
+    view: CorpusView,
     bound: Chosen,
-    plan: FindNearDuplicates | DeleteNearDuplicates,
+    rule: Rule,
+    keeping: Keeping,
+    *,
+    rejects: bool = False,
     meter: PlanMeter | None = None,
 ) -> Found:
     among = matching(view, bound.where, bound.costs, meter)
     return finding.near_duplicates(
         view,
-        plan.rule,
-        keeps_longest=plan.keeping.longest,
+        rule,
+        keeps_longest=keeping.longest,
         order=documents_in_order(bound.order, among) if bound.order else None,
         documents=[docs.numbers() for _, docs in among],
+        against=bound.against,
+        rejects=rejects,
     )
 
 
-def _row(view: Corpus, one: NearDuplicate) -> tuple[Any, ...]:
-    doc, kept = _shown(view, *one.document), _shown(view, *one.kept)
+def _row(view: CorpusView, other: CorpusView | None, one: NearDuplicate) -> tuple[Any, ...]:
+    doc = _shown(view, *one.document)
+    kept = _shown(other if other is not None and one.is_given else view, *one.kept, named=other is not None)
     return (doc, kept, one.contained, one.jaccard, one.length, one.kept_length, one.reason)
 
 
-def _shown(view: Corpus, segment: int, number: int) -> int | str:
-    """Return the id of a document; in a sum of corpora, `corpus:doc_id`."""
+def _shown(view: CorpusView, segment: int, number: int, named: bool = False) -> int | str:
+    """Return the id of a document; `corpus:doc_id` if it is `named`, or in a sum of corpora."""
     doc_id = view.segments[segment].doc_id(number)
-    return doc_id if view.n_added < 2 else f"{view.corpus_of(segment)}:{doc_id}"
+    return doc_id if view.n_added < 2 and not named else f"{view.corpus_of(segment)}:{doc_id}"
 
 
 def _notes(found: Found) -> dict[str, str]:
@@ -358,9 +418,14 @@ def _notes(found: Found) -> dict[str, str]:
     return {"note": f"{n} that stayed had more than {compared}"}
 
 
-def _note_of(view: Corpus, one: NearDuplicate) -> dict[str, Any]:
+def _note_of(view: CorpusView, other: CorpusView | None, one: NearDuplicate) -> dict[str, Any]:
     """Return the details of a removed document for the audit record."""
-    return {"kept": _shown(view, *one.kept), "reason": one.reason, "contained": one.contained}
+    segment, number = one.kept
+    found = {"reason": one.reason, "contained": one.contained}
+    if other is not None and one.is_given:
+        kept = {"kept": other.segments[segment].doc_id(number), "kept_in": other.corpus_of(segment)}
+        return {**kept, **found}
+    return {"kept": view.segments[segment].doc_id(number), **found}
 
 
 @dataclass(frozen=True)
@@ -374,13 +439,14 @@ class DeleteNearDuplicates(Question, Action):
     where: DocExpr
     rule: Rule
     keeping: Keeping
+    against: CorpusView | None = dataclasses.field(compare=False, repr=False)
     statement: str
     rebind: Rebind = dataclasses.field(compare=False, repr=False)
     reason: str = ""
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
     def label(self) -> str:
-        return f"delete near duplicates ({described(self.rule, self.keeping)})"
+        return f"delete near duplicates ({described(self.rule, self.keeping, self.against)})"
 
     def where_clause(self) -> DocExpr | None:
         return self.where
@@ -390,12 +456,13 @@ class DeleteNearDuplicates(Question, Action):
         name = self.corpus.entry.name
         with session.change(name, f"delete near duplicates from {name}") as change:
             view = change.view
-            found = _found(view, bound_now(session, self.rebind, view), self)
+            bound = bound_now(session, self.rebind, view)
+            found = _found(view, bound, self.rule, self.keeping)
             chosen = [
                 np.array([one.document[1] for one in found.pairs if one.document[0] == i], dtype=np.uint32)
                 for i in range(len(view.segments))
             ]
-            notes = [_note_of(view, one) for one in found.pairs]
+            notes = [_note_of(view, bound.against, one) for one in found.pairs]
             change.remove(chosen, notes, statement=self.statement, reason=self.reason)
             done = change.commit()
         row = (done.documents, done.tokens, done.version)

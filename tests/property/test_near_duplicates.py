@@ -32,12 +32,15 @@ def grams(pieces, n):
     return "characters", ({t[i : i + 5] for t in texts for i in range(len(t) - 4)} | short) or {""}
 
 
-def expected(documents, order, rule):
+def expected(documents, order, rule, n_given=0):
     """{document: kept document} by comparing each document with all kept ones, in order."""
     sets = [grams(pieces, rule.n) for pieces in documents]
     kept, removed = [], {}
-    for i in order:
+    for place, i in enumerate(order):
         kind, own = sets[i]
+        if place < n_given:
+            kept.append(i)
+            continue
         least = rule.contained if kind == "words" else near_duplicates.CHARACTERS_CONTAINED
         for k in kept:
             if sets[k][0] == kind and len(own & sets[k][1]) >= least * len(own) - 1e-9:
@@ -113,6 +116,63 @@ def test_equal_to_a_comparison_of_all_pairs(seed, contained, n, keep, tokenizer)
         assert answer.keys() == wanted.keys()
         assert all(answer[i] == pytest.approx(wanted[i]) for i in wanted)
         assert not found.n_bounded
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    contained=st.sampled_from([0.5, 0.8, 1.0]),
+    keep=st.sampled_from(["longest", "first"]),
+)
+def test_a_delivery_is_compared_with_everything_before(seed, contained, keep):
+    """As all documents at once would be, if the earlier ones came first."""
+    rng, rule = random.Random(seed), Rule(contained, 2)
+    documents = planted(rng)
+    n = rng.randrange(len(documents))
+    with connected("words") as db:
+        db.create_corpus("old", tokenizer="bytes").append([" ".join(pieces) for pieces in documents[:n]])
+        db.corpus("old").append(["gone", *[" ".join(pieces) for pieces in documents[:3]]])
+        db.corpus("old").delete(f"doc_id >= {n}")
+        whole = [[" ".join(pieces)] for pieces in documents]
+        if n < len(whole):
+            append_broken(db, [(pieces, {}) for pieces in whole[n:]])
+        view, old = (db.corpus(name)._bound.current() for name in ("c", "old"))
+        own = list(range(n, len(whole)))
+        if keep == "longest":
+            own.sort(key=lambda k: -view.segments[0].document_length(k - n))
+        found = near_duplicates.near_duplicates(
+            view, rule, keeps_longest=keep == "longest", against=old, rejects=True
+        )
+        answer = {
+            one.document[1] + n: (
+                old.segments[one.kept[0]].doc_id(one.kept[1]) if one.is_given else one.kept[1] + n,
+                one.contained,
+                one.jaccard,
+            )
+            for one in found.pairs
+        }
+        wanted = expected(whole, [*range(n), *own], rule, n)
+        assert answer.keys() == wanted.keys()
+        assert all(answer[i] == pytest.approx(wanted[i]) for i in wanted)
+        sets = [grams(pieces, 2) for pieces in whole]
+        assert not answer.keys() & {one.document[1] + n for one in found.rejected}
+        for one in found.rejected:
+            kind, grams_of = sets[one.document[1] + n]
+            _, other = sets[one.kept[1] if one.is_given else one.kept[1] + n]
+            assert one.contained == pytest.approx(len(grams_of & other) / len(grams_of))
+            assert one.contained < (contained if kind == "words" else 0.9)
+            assert one.reason == f"too few {kind}"
+
+
+def test_texts_are_normalized_alike_in_parts(monkeypatch):
+    rng = random.Random(1)
+    letters = "ab A.\n_ \u00e9e\u0301\u0327\u0345\u1100\u1161\u6a21\u3099\u304b\u3001\u00df\u03a3 "
+    texts = ["".join(rng.choices(letters, k=rng.randrange(60))) for _ in range(3000)]
+    whole = [near_duplicates.words_of(text) for text in texts]
+    lacking = [near_duplicates._lacks_blanks(text) for text in texts]
+    monkeypatch.setattr(near_duplicates, "SLICE", 7)
+    assert [near_duplicates.words_of(text) for text in texts] == whole
+    assert [near_duplicates._lacks_blanks(text) for text in texts] == lacking
 
 
 def test_sketches_find_all_equal_documents_and_only_contained_ones():

@@ -18,9 +18,10 @@ cdef extern from "ngramdb/corpus/near_duplicates.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppNearDuplicates "ngramdb::NearDuplicates":
         CppNearDuplicates(uint32_t, double, double, uint32_t, uint32_t) except +translate_exception
         void add(const char*, size_t, cbool, Poll*) except +translate_exception
-        void decide(const uint32_t*, size_t, size_t, NearOutcome*, uint8_t*, Poll*) except +translate_exception
+        void add_given(const char*, size_t, cbool, Poll*) except +translate_exception
+        void decide(const uint32_t*, size_t, size_t, NearOutcome*, uint8_t*, NearOutcome*, Poll*) except +translate_exception
         size_t n_documents()
-        size_t n_grams(size_t)
+        uint32_t size(size_t)
         cbool by_characters(size_t)
         size_t n_all_grams()
 
@@ -66,6 +67,17 @@ cdef class NearDuplicates:
         with nogil:
             self.core.get().add(data, size, by_characters, &poll)
 
+    def add_given(self, bytes text not None, bint by_characters):
+        """Like `add`, for a document that is kept in any case; all of these are added last.
+
+        Unless candidates are found by bands, only the n-grams that the others have are stored.
+        """
+        cdef const char* data = text
+        cdef size_t size = len(text)
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.core.get().add_given(data, size, by_characters, &poll)
+
     def sizes(self):
         """Return the number of n-grams of each document, and whether they are of characters: (n,) uint32, bool."""
         cdef size_t n = self.core.get().n_documents(), i
@@ -73,27 +85,40 @@ cdef class NearDuplicates:
         cdef uint32_t[::1] size_view = sizes
         cdef uint8_t[::1] kind_view = kinds
         for i in range(n):
-            size_view[i] = <uint32_t>self.core.get().n_grams(i)
+            size_view[i] = self.core.get().size(i)
             kind_view[i] = self.core.get().by_characters(i)
         return sizes, kinds.view(np.bool_)
 
-    def decide(self, const uint32_t[::1] order not None, size_t n_given=0):
+    def decide(self, const uint32_t[::1] order not None, size_t n_given=0, bint rejects=False):
         """Decide on all documents, in this order; the first `n_given` are kept.
+
+        With `rejects`, documents that lack too many n-grams to be contained in any are compared, too.
 
         Returns
         -------
         kept : (n,) int64 : the kept document that contains each document, or -1
         shared : (n,) uint32 : the n-grams that both have
         bounded : (n,) bool : a document was kept after a comparison with some of its candidates only
+        rejected, has : (n,) int64, (n,) uint32 : for a document that is kept, the kept one that has most of its
+            n-grams among those that it was compared with, or -1, and their number; -1 without `rejects`
         """
         cdef size_t n = self.core.get().n_documents()
         if not np.array_equal(np.sort(order), np.arange(n)):
             raise ValueError(f"the order must have each of {n} documents once")
         out, bounded = np.empty((n, 2), dtype=np.uint32), np.empty(n, dtype=np.uint8)
-        cdef uint32_t[:, ::1] view = out
+        near = np.full((n, 2), 0xFFFFFFFF, dtype=np.uint32)
+        cdef uint32_t[:, ::1] view = out, near_view = near
         cdef uint8_t[::1] bounded_view = bounded
         cdef Poll poll = current_poll()
+        cdef NearOutcome* rejected
         if n > 0:
+            rejected = <NearOutcome*>&near_view[0, 0] if rejects else NULL
             with nogil:
-                self.core.get().decide(&order[0], n, n_given, <NearOutcome*>&view[0, 0], &bounded_view[0], &poll)
-        return out[:, 0].view(np.int32).astype(np.int64), out[:, 1].copy(), bounded.view(np.bool_)
+                self.core.get().decide(
+                    &order[0], n, n_given, <NearOutcome*>&view[0, 0], &bounded_view[0], rejected, &poll
+                )
+        return (*_columns(out), bounded.view(np.bool_), *_columns(near))
+
+
+def _columns(outcomes):
+    return outcomes[:, 0].view(np.int32).astype(np.int64), outcomes[:, 1].copy()

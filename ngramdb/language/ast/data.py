@@ -109,7 +109,10 @@ class MinHash(Node):
 
 @dataclass(frozen=True)
 class NearDuplicates(Question):
-    """NEAR DUPLICATES [CONTAINED >= s] [NGRAM n WORDS] [CANDIDATES …] [KEEP …] [WHERE cond] [LIMIT k]."""
+    """NEAR DUPLICATES [CONTAINED >= s] [NGRAM n WORDS] [CANDIDATES …] [KEEP …] [AGAINST corpus] ….
+
+    Its other clauses are WHERE, WITH REJECTED and LIMIT.
+    """
 
     source: Source | None = None
     where: Condition | None = None
@@ -117,12 +120,14 @@ class NearDuplicates(Question):
     n: Scalar | None = None
     candidates: MinHash | None = None
     keep: Keep | None = None
+    against: Source | None = None
+    with_rejected: bool = False
     limit: Scalar | None = None
 
 
 @dataclass(frozen=True)
 class DeleteNearDuplicates(Statement):
-    """DELETE NEAR DUPLICATES, with the clauses of NEAR DUPLICATES except LIMIT."""
+    """DELETE NEAR DUPLICATES, with the clauses of NEAR DUPLICATES except WITH REJECTED and LIMIT."""
 
     source: Source | None = None
     where: Condition | None = None
@@ -130,6 +135,7 @@ class DeleteNearDuplicates(Statement):
     n: Scalar | None = None
     candidates: MinHash | None = None
     keep: Keep | None = None
+    against: Source | None = None
 
 
 @dataclass(frozen=True)

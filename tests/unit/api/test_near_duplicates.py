@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ngramdb
-from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.errors import InvalidArgument, NotSupportedError, PlanError
 
 TEXTS = [
     "The quick brown fox jumps.",
@@ -18,12 +18,17 @@ TEXTS = [
 
 
 @pytest.fixture
-def corpus():
-    with ngramdb.connect() as db:
-        made = db.create_corpus("c", tokenizer="words")
-        years = [3, 1, 2, 4, 5, 6]
-        made.append([{"text": text, "year": year} for text, year in zip(TEXTS, years, strict=True)])
+def db():
+    with ngramdb.connect() as made:
         yield made
+
+
+@pytest.fixture
+def corpus(db):
+    made = db.create_corpus("c", tokenizer="words")
+    years = [3, 1, 2, 4, 5, 6]
+    made.append([{"text": text, "year": year} for text, year in zip(TEXTS, years, strict=True)])
+    return made
 
 
 def test_rows(corpus):
@@ -48,6 +53,26 @@ def test_orders_of_keep_and_conditions(corpus):
     assert pairs(candidates="minhash", keep="first") == [(2, 1), (5, 4)]
     assert pairs(candidates=(4, 2), keep="first") == [(2, 1), (5, 4)]
     assert pairs(contained=0.5, n=4, keep_by="year") == [(0, 1), (2, 1), (5, 4)]
+
+
+def test_another_corpus(corpus, db):
+    old = db.create_corpus("old", tokenizer="bytes")
+    old.append(["nothing", "THE QUICK brown fox jumps over"])
+    found = corpus.near_duplicates(against="old", keep="first", rejected=True)
+    assert [(row[0], row[1], row[-1]) for row in found.fetchall()] == [
+        (0, "old:1", "words"),
+        (1, "old:1", "too few words"),
+        (2, "c:1", "equal"),
+        (5, "c:4", "equal"),
+    ]
+    assert found.summary["total"] == 3 and found.summary["rejected"] == 1
+    assert corpus.delete_near_duplicates(against=old) == 3
+    details = [one.details for one in corpus.removed_documents()]
+    assert [(one["kept"], one.get("kept_in")) for one in details] == [(1, "old"), (1, None), (5, None)]
+    with pytest.raises(PlanError, match="contained in itself"):
+        corpus.near_duplicates(against="c")
+    with pytest.raises(InvalidArgument, match="against must be a corpus or the name of one, not 3"):
+        corpus.near_duplicates(against=3)
 
 
 def test_removal(corpus):

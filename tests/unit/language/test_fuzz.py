@@ -229,6 +229,7 @@ near_clauses = {
     "NGRAM": amounts.map("{} WORDS".format),
     "CANDIDATES": st.sampled_from(["INDEX", "MINHASH", "MINHASH 26*11", "minhash ? * 2"]),
     "KEEP": st.sampled_from(["FIRST", "LONGEST", "BY year DESC, n"]),
+    "AGAINST": sources,
 }
 shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Docs: docs,
@@ -367,7 +368,9 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         MIN_COUNT=amounts,
         KEEP=st.sampled_from(["FIRST", "NONE", "BY year DESC, n"]),
     ),
-    ast.NearDuplicates: statement(st.just("NEAR DUPLICATES"), **near_clauses, LIMIT=amounts),
+    ast.NearDuplicates: statement(
+        st.just("NEAR DUPLICATES"), **near_clauses, WITH=st.just("REJECTED"), LIMIT=amounts
+    ),
     ast.DeleteNearDuplicates: statement(st.just("DELETE NEAR DUPLICATES"), **near_clauses),
     ast.CutSpans: statement(conditions.map("CUT SPANS WHERE {}".format), FROM=sources, CONTEXT=amounts),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),

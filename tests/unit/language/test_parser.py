@@ -281,6 +281,10 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
     ),
     ("NEAR DUPLICATES CANDIDATES INDEX", ast.NearDuplicates()),
     (
+        "NEAR DUPLICATES WITH REJECTED AGAINST wiki",
+        ast.NearDuplicates(against=source("wiki"), with_rejected=True),
+    ),
+    (
         "NEAR DUPLICATES CONTAINED >= 0.9 NGRAM 2 WORDS CANDIDATES MINHASH 4*5 KEEP LONGEST LIMIT 3",
         ast.NearDuplicates(
             contained=Value(0.9),

@@ -92,7 +92,11 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("collocates", ("flies",), {"window": "sentence"}),
     ("collocates", ("flies",), {"window": (1, 2), "within_sentence": True}),
     ("trace", ("an apple flies like a bird",), {"min_length": 2}),
-    ("near_duplicates", (), {"contained": 0.5, "n": 1, "keep": "first", "candidates": (4, 2)}),
+    (
+        "near_duplicates",
+        (),
+        {"contained": 0.5, "n": 1, "keep": "first", "candidates": (4, 2), "rejected": True},
+    ),
     (
         "near_duplicates",
         ("year > ?",),

@@ -53,8 +53,8 @@ class KeptLists {
     uint32_t head, tail, n;
   };
 
-  void add(uint64_t key, uint32_t document) {
-    if (2 * (n_keys_ + 1) > slots_.size()) grow();
+  void add(uint64_t key, uint32_t document, StopFlag stop) {
+    if (2 * (n_keys_ + 1) > slots_.size()) grow(stop);
     List& list = slots_[place(key)];
     if (list.n == 0) {
       list.key = key;
@@ -94,17 +94,51 @@ class KeptLists {
     return i;
   }
 
-  void grow() {
+  void grow(StopFlag stop) {
     std::vector<List> before(std::max<size_t>(1024, 2 * slots_.size()));
     before.swap(slots_);
-    for (const List& list : before) {
-      if (list.n != 0) slots_[place(list.key)] = list;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      if (before[i].n != 0) slots_[place(before[i].key)] = before[i];
     }
   }
 
   std::vector<List> slots_;
   std::vector<Link> links_;
   size_t n_keys_ = 0;
+};
+
+// A set of n-grams.
+class GramSet {
+ public:
+  void add(uint64_t gram, StopFlag stop) {
+    if (2 * (n_ + 1) > slots_.size()) grow(stop);
+    uint64_t& slot = slots_[place(gram)];
+    n_ += slot == 0;
+    slot = gram;
+  }
+
+  // Always true of 0, which marks free slots.
+  bool has(uint64_t gram) const { return slots_.empty() ? gram == 0 : slots_[place(gram)] == gram; }
+
+ private:
+  void grow(StopFlag stop) {
+    std::vector<uint64_t> before(std::max<size_t>(1024, 2 * slots_.size()));
+    before.swap(slots_);
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      if (before[i] != 0) slots_[place(before[i])] = before[i];
+    }
+  }
+
+  size_t place(uint64_t gram) const {
+    size_t i = gram & (slots_.size() - 1);
+    while (slots_[i] != 0 && slots_[i] != gram) i = (i + 1) & (slots_.size() - 1);
+    return i;
+  }
+
+  std::vector<uint64_t> slots_;
+  size_t n_ = 0;
 };
 
 // The outcome for a document: the one that contains it, or kNoneKept, and the number of n-grams that both have.
@@ -126,40 +160,71 @@ class NearDuplicates {
 
   // Adds a document: words with one blank between them, pieces with '\n' between them.
   void add(const char* text, size_t size, bool by_characters, StopFlag stop) {
+    read(text, size, by_characters, stop);
+    store();
+  }
+
+  // Adds a document that is kept in any case, after all others. Without bands it keeps only n-grams that these have.
+  void add_given(const char* text, size_t size, bool by_characters, StopFlag stop) {
+    for (size_t i = 0; !has_given_ && bands_ == 0 && i < grams_.size(); ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      wanted_.add(grams_[i], stop);
+    }
+    has_given_ = true;
+    read(text, size, by_characters, stop);
+    if (bands_ == 0) {
+      const auto unknown = [this](uint64_t gram) { return !wanted_.has(gram); };
+      found_.erase(std::remove_if(found_.begin(), found_.end(), unknown), found_.end());
+    }
+    store();
+  }
+
+  // Decides on the documents in this order. The first `n_given` are kept without a comparison. With `rejected`, it gets
+  // for each document that stays the compared one that has most of its n-grams, or kNoneKept.
+  void decide(const uint32_t* order, size_t n, size_t n_given, NearOutcome* out, uint8_t* bounded, NearOutcome* rejected,
+              StopFlag stop) {
+    kept_.clear();
+    lists_ = KeptLists();
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 64 == 0) check_stop(stop, i, n);
+      const uint32_t document = order[i];
+      NearOutcome best = {kNoneKept, 0};
+      read_keys(document, stop);
+      out[document] = {kNoneKept, 0};
+      bounded[document] = 0;
+      if (i >= n_given) out[document] = containing(document, bounded[document], rejected != nullptr, best, stop);
+      if (rejected != nullptr) rejected[document] = best;
+      if (out[document].kept == kNoneKept) keep(document, stop);
+    }
+  }
+
+  size_t n_documents() const { return characters_.size(); }
+  // Stored n-grams, and all of them.
+  size_t n_grams(size_t i) const { return offsets_[i + 1] - offsets_[i]; }
+  uint32_t size(size_t i) const { return sizes_[i]; }
+  bool by_characters(size_t i) const { return characters_[i]; }
+  size_t n_all_grams() const { return grams_.size(); }
+
+ private:
+  static constexpr uint32_t kCharacters = 5;
+  // N-grams by which documents are found that do not contain a document, but have most of it.
+  static constexpr size_t kNearKeys = 8;
+
+  void read(const char* text, size_t size, bool by_characters, StopFlag stop) {
     found_.clear();
     if (!by_characters) add_words(text, size, stop);
     const bool characters = found_.empty();
     if (characters) add_characters(text, size, stop);
     sort_stoppably(found_.begin(), found_.end(), stop);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    characters_.push_back(characters);
+    sizes_.push_back(static_cast<uint32_t>(found_.size()));
+  }
+
+  void store() {
     grams_.insert(grams_.end(), found_.begin(), found_.end());
     offsets_.push_back(grams_.size());
-    characters_.push_back(characters);
   }
-
-  // Decides on the documents in this order. The first `n_given` are kept without a comparison.
-  void decide(const uint32_t* order, size_t n, size_t n_given, NearOutcome* out, uint8_t* bounded, StopFlag stop) {
-    kept_.clear();
-    lists_ = KeptLists();
-    for (size_t i = 0; i < n; ++i) {
-      if (i % 64 == 0) check_stop(stop, i, n);
-      const uint32_t document = order[i];
-      read_keys(document, stop);
-      out[document] = {kNoneKept, 0};
-      bounded[document] = 0;
-      if (i >= n_given) out[document] = containing(document, bounded[document], stop);
-      if (out[document].kept == kNoneKept) keep(document, stop);
-    }
-  }
-
-  size_t n_documents() const { return characters_.size(); }
-  size_t n_grams(size_t i) const { return offsets_[i + 1] - offsets_[i]; }
-  bool by_characters(size_t i) const { return characters_[i]; }
-  size_t n_bytes() const { return grams_.capacity() * sizeof(uint64_t); }
-  size_t n_all_grams() const { return grams_.size(); }
-
- private:
-  static constexpr uint32_t kCharacters = 5;
 
   void add_words(const char* text, size_t size, StopFlag stop) {
     parts_.clear();
@@ -216,20 +281,21 @@ class NearDuplicates {
     const auto rank = static_cast<uint32_t>(kept_.size());
     kept_.push_back(document);
     if (bands_ != 0) {
-      for (const uint64_t key : keys_) lists_.add(key, rank);
+      for (const uint64_t key : keys_) lists_.add(key, rank, stop);
       return;
     }
     for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
-      lists_.add(grams_[i], rank);
+      lists_.add(grams_[i], rank, stop);
     }
   }
 
-  NearOutcome containing(uint32_t document, uint8_t& bounded, StopFlag stop) {
+  // `best` becomes the compared document that has most of it, if none contains it.
+  NearOutcome containing(uint32_t document, uint8_t& bounded, bool seeks_best, NearOutcome& best, StopFlag stop) {
     const auto n = static_cast<double>(n_grams(document));
     const auto least = static_cast<size_t>(std::max(1.0, std::ceil(least_[characters_[document]] * n - 1e-9)));
     candidates_.clear();
-    if (bands_ == 0) of_ngrams(document, n_grams(document) - least, bounded, stop);
+    if (bands_ == 0) of_ngrams(document, n_grams(document) - least, bounded, seeks_best, stop);
     else of_bands(bounded);
     std::sort(candidates_.begin(), candidates_.end());
     candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
@@ -241,29 +307,43 @@ class NearDuplicates {
       const size_t shared = n_shared(document, kept_[rank], stop);
       if (shared >= least) {
         bounded = 0;
+        best = {kNoneKept, 0};
         return {kept_[rank], static_cast<uint32_t>(shared)};
       }
+      if (shared > best.shared) best = {kept_[rank], static_cast<uint32_t>(shared)};
     }
     return {kNoneKept, 0};
   }
 
   // A document that lacks at most `n_lacking` of the n-grams has one of any n_lacking + 1: the rarest are taken.
-  void of_ngrams(uint32_t document, size_t n_lacking, uint8_t& bounded, StopFlag stop) {
+  // If more are unknown, no document contains it; then some are taken if it `seeks_best`.
+  void of_ngrams(uint32_t document, size_t n_lacking, uint8_t& bounded, bool seeks_best, StopFlag stop) {
     chosen_.clear();
-    size_t n_unknown = 0;
+    size_t n_unknown = 0, n_rare[kMostKept + 2] = {};
     for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
       if (i % 1024 == 0) check_stop(stop);
       const KeptLists::List* list = lists_.find(grams_[i]);
-      if (list != nullptr) chosen_.push_back(list);
-      else if (++n_unknown > n_lacking) return;
+      if (list != nullptr) {
+        chosen_.push_back(list);
+        ++n_rare[list->n];
+      } else if (++n_unknown > n_lacking && !seeks_best) {
+        return;
+      }
     }
-    const size_t n_needed = std::min(n_lacking + 1 - n_unknown, chosen_.size());
-    const auto rarer = [](const KeptLists::List* a, const KeptLists::List* b) { return a->n != b->n ? a->n < b->n : a->key < b->key; };
-    std::nth_element(chosen_.begin(), chosen_.begin() + static_cast<std::ptrdiff_t>(n_needed) - 1, chosen_.end(), rarer);
-    for (size_t i = 0; i < n_needed; ++i) {
-      if (i % 256 == 0) check_stop(stop);
-      if (chosen_[i]->n > kMostKept) bounded = 1;
-      collect(*chosen_[i]);
+    const bool is_possible = n_unknown <= n_lacking;
+    size_t n_needed = std::min(is_possible ? n_lacking + 1 - n_unknown : kNearKeys, chosen_.size());
+    // All that are in fewer kept documents than `most`, and the first of those that are in as many.
+    uint32_t most = 0;
+    size_t n_before = 0;
+    while (n_needed > n_before + n_rare[most]) n_before += n_rare[most++];
+    size_t n_last = n_needed - n_before;
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (i % 1024 == 0) check_stop(stop);
+      const KeptLists::List& list = *chosen_[i];
+      if (list.n > most || (list.n == most && n_last == 0)) continue;
+      if (list.n == most) --n_last;
+      if (list.n > kMostKept && is_possible) bounded = 1;
+      collect(list);
     }
   }
 
@@ -307,7 +387,9 @@ class NearDuplicates {
   uint32_t n_, bands_, rows_;
   double least_[2];
   std::vector<uint64_t> offsets_, grams_, found_, parts_, factors_, summands_, keys_;
-  std::vector<uint32_t> minima_, kept_, candidates_;
+  GramSet wanted_;
+  bool has_given_ = false;
+  std::vector<uint32_t> sizes_, minima_, kept_, candidates_;
   std::vector<uint8_t> characters_;
   std::vector<const KeptLists::List*> chosen_;
   KeptLists lists_;
