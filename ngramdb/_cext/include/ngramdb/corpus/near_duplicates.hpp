@@ -45,6 +45,15 @@ inline uint64_t hash_of_parts(const uint64_t* parts, size_t n, uint64_t seed) {
   return hash;
 }
 
+// Tables are powers of two. A key's place begins with its first bits, so that ascending keys are in ascending places.
+constexpr size_t kFirstSlots = 1024;
+
+inline int shift_of(size_t n_slots) {
+  int shift = 64;
+  while (n_slots > 1) n_slots /= 2, --shift;
+  return shift;
+}
+
 // The first kMostKept kept documents of each key, in the order in which they were added.
 class KeptLists {
  public:
@@ -71,6 +80,11 @@ class KeptLists {
     if (list.n <= kMostKept) ++list.n;
   }
 
+  // Brings the place of a key into the cache.
+  void prefetch(uint64_t key) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[key >> shift_]);
+  }
+
   // The list of a key, or nullptr; its `n` is at most kMostKept + 1, which stands for all greater numbers.
   const List* find(uint64_t key) const {
     if (slots_.empty()) return nullptr;
@@ -89,20 +103,22 @@ class KeptLists {
   };
 
   size_t place(uint64_t key) const {
-    size_t i = key & (slots_.size() - 1);
+    size_t i = key >> shift_;
     while (slots_[i].n != 0 && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
     return i;
   }
 
   void grow(StopFlag stop) {
-    std::vector<List> before(std::max<size_t>(1024, 2 * slots_.size()));
+    std::vector<List> before(std::max(kFirstSlots, 2 * slots_.size()));
     before.swap(slots_);
+    shift_ = shift_of(slots_.size());
     for (size_t i = 0; i < before.size(); ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
       if (before[i].n != 0) slots_[place(before[i].key)] = before[i];
     }
   }
 
+  int shift_ = 0;
   std::vector<List> slots_;
   std::vector<Link> links_;
   size_t n_keys_ = 0;
@@ -123,8 +139,9 @@ class GramSet {
 
  private:
   void grow(StopFlag stop) {
-    std::vector<uint64_t> before(std::max<size_t>(1024, 2 * slots_.size()));
+    std::vector<uint64_t> before(std::max(kFirstSlots, 2 * slots_.size()));
     before.swap(slots_);
+    shift_ = shift_of(slots_.size());
     for (size_t i = 0; i < before.size(); ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
       if (before[i] != 0) slots_[place(before[i])] = before[i];
@@ -132,11 +149,12 @@ class GramSet {
   }
 
   size_t place(uint64_t gram) const {
-    size_t i = gram & (slots_.size() - 1);
+    size_t i = gram >> shift_;
     while (slots_[i] != 0 && slots_[i] != gram) i = (i + 1) & (slots_.size() - 1);
     return i;
   }
 
+  int shift_ = 0;
   std::vector<uint64_t> slots_;
   size_t n_ = 0;
 };
@@ -209,6 +227,7 @@ class NearDuplicates {
   static constexpr uint32_t kCharacters = 5;
   // N-grams by which documents are found that do not contain a document, but have most of it.
   static constexpr size_t kNearKeys = 8;
+  static constexpr size_t kAhead = 12;
 
   void read(const char* text, size_t size, bool by_characters, StopFlag stop) {
     found_.clear();
@@ -286,6 +305,7 @@ class NearDuplicates {
     }
     for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
+      prefetch_after(i);
       lists_.add(grams_[i], rank, stop);
     }
   }
@@ -320,12 +340,16 @@ class NearDuplicates {
   void of_ngrams(uint32_t document, size_t n_lacking, uint8_t& bounded, bool seeks_best, StopFlag stop) {
     chosen_.clear();
     size_t n_unknown = 0, n_rare[kMostKept + 2] = {};
-    for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
+    bool is_enough = false;
+    for (size_t i = offsets_[document]; i < offsets_[document + 1] && !is_enough; ++i) {
       if (i % 1024 == 0) check_stop(stop);
+      prefetch_after(i);
       const KeptLists::List* list = lists_.find(grams_[i]);
       if (list != nullptr) {
         chosen_.push_back(list);
         ++n_rare[list->n];
+        // Others would not be rarer.
+        is_enough = !seeks_best && n_rare[1] + n_unknown > n_lacking;
       } else if (++n_unknown > n_lacking && !seeks_best) {
         return;
       }
@@ -345,6 +369,10 @@ class NearDuplicates {
       if (list.n > kMostKept && is_possible) bounded = 1;
       collect(list);
     }
+  }
+
+  void prefetch_after(size_t i) const {
+    if (i + kAhead < grams_.size()) lists_.prefetch(grams_[i + kAhead]);
   }
 
   void of_bands(uint8_t& bounded) {
