@@ -1,7 +1,6 @@
 """COPY (DOCS …) TO: original documents as JSON lines or Parquet; and audit records as files.
 
-The conversion of a document to a line is in `document_lines`. A file appears under its name only when it is
-complete: it is first written beside it, never through a symbolic link.
+The conversion of a document to a line is in `document_lines`.
 """
 
 from __future__ import annotations
@@ -13,22 +12,19 @@ import gzip
 import json
 import lzma
 import os
-import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
 from ngramdb.api.verbs import row_formats
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
+from ngramdb.api.verbs.whole_files import replacing
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
-from ngramdb.engine.storage.directory.local_files import hold_file, remove_unless_held
-from ngramdb.errors import ExecutionError, ExportWarning
+from ngramdb.errors import ExportWarning
 from ngramdb.executor.dataframes import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.result import Result
-from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
+from ngramdb.formats import OF_DOCUMENTS, endings_of, written_format
 from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
-from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import column_of, columns_in_files
 from ngramdb.questions.docs import CORPUS, Documents, chosen, corpora_by_segment, listed, watched_documents
@@ -99,7 +95,7 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     found, summary = chosen(plan)
     wanted = listed(plan, found)
     if kind == "parquet":
-        n = _replacing(name, lambda file: _write_parquet(plan, wanted, texts, file))
+        n = replacing(name, lambda file: _write_parquet(plan, wanted, texts, file))
         return Written(n, summary, (*texts.cautions, *_of_columns(plan, kind)))
     lines = DocumentLines(plan.corpus.tokenizer)
     return Written(write_lines(name, lines.of(wanted)), summary, lines.cautions)
@@ -190,7 +186,7 @@ def export_removals(
     name = os.fspath(path)
     rows = _audit_rows(removed)
     if written_format(name, format, OF_DOCUMENTS) == "parquet":
-        return _replacing(name, lambda file: _write_audit_table(rows, file))
+        return replacing(name, lambda file: _write_audit_table(rows, file))
     return write_lines(name, (_json(row) for row in rows))
 
 
@@ -212,7 +208,7 @@ def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
 
 def write_lines(name: str, lines: Iterable[bytes]) -> int:
     """Write lines to a file, compressed according to its name; return their number. Raises ExecutionError."""
-    return _replacing(name, lambda file: _write_lines(name, lines, file))
+    return replacing(name, lambda file: _write_lines(name, lines, file))
 
 
 def write_text(name: str, write: Callable[[TextIO], int]) -> int:
@@ -222,7 +218,7 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
         with _compressed(name, file) as sink:
             return write(cast("TextIO", codecs.getwriter("utf-8")(cast("Any", sink))))
 
-    return _replacing(name, through)
+    return replacing(name, through)
 
 
 def _write_rows(result: Result, name: str, kind: str) -> int:
@@ -232,7 +228,7 @@ def _write_rows(result: Result, name: str, kind: str) -> int:
     if kind in row_formats.DELIMITERS:
         return write_lines(name, row_formats.delimited(result, kind)) - 1  # without the header
     as_stream = endings_of(name)[0] == ".arrows"
-    return _replacing(name, lambda file: row_formats.write_table(result, file, kind, as_stream))
+    return replacing(name, lambda file: row_formats.write_table(result, file, kind, as_stream))
 
 
 def _json(value: Any) -> bytes:
@@ -274,88 +270,6 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
         yield file
     else:
         raise NotImplementedError(f"unsupported compression {compression}")
-
-
-_STANDARD_OUTPUT = "to write to standard output, use ngramdb DB -c '…' --format jsonl"
-
-
-def _replacing(name: str, write: Callable[[Any], int]) -> int:
-    """Write a file beside its place, then rename it. Raises ExecutionError; then no file remains."""
-    target = os.path.abspath(name)
-    if name == STDIN:
-        raise ExecutionError(f"'-' is not a file: {_STANDARD_OUTPUT}; a file of this name is written as ./-")
-    before = _replaced(name, target)
-    if (database := database_around(target)) is not None:
-        raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
-    try:
-        _remove_leftovers(target)
-        fd, temporary, hold = _held_file(target)
-        try:
-            with os.fdopen(fd, "wb", buffering=1 << 20) as file:
-                if before is not None:
-                    os.chmod(file.fileno(), stat.S_IMODE(before.st_mode))
-                n = write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        finally:
-            del hold
-    except OSError as error:
-        raise ExecutionError(f"{name}: cannot write the file: {os.strerror(error.errno or 0)}") from error
-    return n
-
-
-def _replaced(name: str, target: str) -> os.stat_result | None:
-    """Return the status of the existing file at the target, None without one.
-
-    Only files, and links to files, are replaced: if a link leads to an open file of a process, as /dev/stdout
-    does, or to a pipe or device, the link itself would be lost for everybody.
-    """
-    try:
-        found = os.stat(target)
-        itself = os.lstat(target)
-    except ValueError as error:  # a lone surrogate, or a zero byte
-        raise ExecutionError(f"{name!r} is not a valid file name") from error
-    except OSError:
-        return None
-    if stat.S_ISDIR(found.st_mode):
-        raise ExecutionError(f"{name}: this is a folder; name a file in it")
-    is_link = stat.S_ISLNK(itself.st_mode)
-    if not stat.S_ISREG(found.st_mode) or (is_link and os.readlink(target).startswith("/proc/")):
-        raise ExecutionError(f"{name}: this is a device, a pipe or a socket, not a file; {_STANDARD_OUTPUT}")
-    return None if is_link else found
-
-
-def _held_file(target: str) -> tuple[int, str, object | None]:
-    """Open a new file beside a target for writing; return it, its path, and the mark that it is in use."""
-    while True:
-        temporary = f"{target}.{os.urandom(4).hex()}.tmp"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        try:
-            hold = hold_file(temporary)
-            if os.path.samestat(os.fstat(fd), os.lstat(temporary)):
-                return fd, temporary, hold
-        except FileNotFoundError:  # another export has removed it as a leftover before it was held
-            pass
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
-
-
-def _remove_leftovers(target: str) -> None:
-    """Remove leftovers of killed exports to the same target; running exports hold theirs."""
-    folder, name = os.path.split(target)
-    leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.tmp")
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if leftover.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    remove_unless_held(entry.path)
 
 
 # ---- Parquet --------------------------------------------------------------------------------------------
