@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ngramdb.conditions.stored_text import TokenPlaces, token_places
 from ngramdb.errors import ExecutionError
 from ngramdb.segments.base import Segment
-from ngramdb.tokenizers.base import Tokenizer, to_utf8
+from ngramdb.tokenizers.base import Tokenizer
 
 Places = NDArray[np.int64]
 
@@ -34,9 +34,21 @@ def byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) 
             f"{segment.path}: the text of document {segment.doc_id(i)} has other tokens than when it was "
             "loaded or cut, so no part of the text can be found in its tokens: load it again"
         )
-    sizes = [len(to_utf8(character)) for character in text] if not text.isascii() else [1] * len(text)
-    before = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    before = bytes_before(text)
     return before[found.starts], before[found.stops]
+
+
+def bytes_before(text: str) -> Places:
+    """Return the number of bytes before each character of a text, and that of all: (n + 1,) int64.
+
+    A surrogate stands for a byte that belongs to no character.
+    """
+    if text.isascii():
+        return np.arange(len(text) + 1)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    sizes[(codes >= 0xD800) & (codes <= 0xDFFF)] = 1
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _characters(segment: Segment, i: int, text: str) -> TokenPlaces | None:

@@ -437,12 +437,20 @@ class Finder:
         """Return the documents that can have a match, among all or among these."""
         candidates = within
         for clause in sorted(pattern.needs, key=lambda clause: sum(map(self.bound, clause))):
+            if isinstance(pattern, StoredExpression) and not self._narrows(clause, candidates):
+                break
             if candidates is None:
                 candidates = reduce(unite, map(self.documents, clause), NO_POSITIONS)
             else:
                 left = candidates
                 candidates = reduce(unite, (self.filter(gram, left) for gram in clause), NO_POSITIONS)
         return self._every() if candidates is None else candidates
+
+    def _narrows(self, clause: Sequence[Gram], candidates: Docs | None) -> bool:
+        """Return True if looking up n-grams is cheaper than reading the texts of documents without them."""
+        if candidates is None:
+            return sum(map(self.bound, clause)) * choices.READ_AT_ONCE <= self.n_tokens
+        return len(clause) <= choices.FEW_GRAMS and len(clause) < len(candidates)
 
     def _every(self) -> Docs:
         return np.arange(self.n_documents, dtype=np.uint32)

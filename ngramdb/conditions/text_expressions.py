@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.conditions.byte_places import byte_places
+from ngramdb._cext.text.expressions import TextProgram
+from ngramdb.conditions.byte_places import byte_places, bytes_before
 from ngramdb.conditions.stored_text import CHECK_DOCUMENTS, Places
-from ngramdb.patterns import StoredExpression
+from ngramdb.patterns import StoredExpression, text_literals, text_programs
 from ngramdb.segments.base import Segment
-from ngramdb.tokenizers.base import Tokenizer, to_utf8
+from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
+# The search of a larger text may need much memory.
+LARGE_TEXT = 1 << 20
 # Bytes [start, stop) of a text: (n, 2) int64.
 Spans = NDArray[np.int64]
 
+NO_SPANS = np.empty((0, 2), dtype=np.int64)
 NO_PLACES = Places(
     np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty((0, 2), dtype=np.int64)
 )
@@ -28,24 +32,31 @@ class Expression:
     """An expression, ready to be searched for in texts. Matches of no character are not counted."""
 
     def __init__(self, pattern: StoredExpression) -> None:
-        self._compiled = re.compile(pattern.expression, pattern.flags)
+        self._shown = pattern.shown
+        self._program = _program(pattern.expression, pattern.flags)
+        self._literals = text_literals.in_bytes(pattern.expression, pattern.flags)
 
     def occurs_in(self, content: bytes) -> bool:
         """Return True if the text has a match, even of no character."""
-        return self._compiled.search(content.decode("utf-8", "surrogateescape")) is not None
+        return self._may_occur_in(content) and self._program.occurs_in(content)
 
     def spans(self, content: bytes) -> Spans:
         """Return the matches of the text that have a character, in order."""
-        text = content.decode("utf-8", "surrogateescape")
-        found = [match.span() for match in self._compiled.finditer(text) if match.end() > match.start()]
-        spans = np.array(found, dtype=np.int64).reshape(-1, 2)
-        return spans if text.isascii() else np.asarray(_bytes_before(text)[spans])
+        return self._program.spans(content) if self._may_occur_in(content) else NO_SPANS
+
+    def _may_occur_in(self, content: bytes) -> bool:
+        """Return False for a text that lacks a string which every match contains."""
+        if len(content) > LARGE_TEXT:
+            interrupts.require_memory(
+                self._program.memory_bytes(len(content)),
+                f"the search of a text of {len(content):,} bytes for {self._shown}",
+            )
+        return all(any(text in content for text in texts) for texts in self._literals)
 
 
-def _bytes_before(text: str) -> NDArray[np.int64]:
-    """Return the number of bytes before each character of a text, and that of all."""
-    sizes = np.fromiter((len(to_utf8(character)) for character in text), dtype=np.int64, count=len(text))
-    return np.concatenate(([0], np.cumsum(sizes)))
+@lru_cache(maxsize=64)
+def _program(expression: str, flags: int) -> TextProgram:
+    return TextProgram(*text_programs.compiled(expression, flags))
 
 
 class ExpressionMatches:
@@ -95,7 +106,7 @@ class ExpressionMatches:
 
     def _spans(self, expression: Expression, i: int, content: bytes) -> Spans:
         """Return the matches in the text of document i."""
-        found, before = [np.empty((0, 2), dtype=np.int64)], 0
+        found, before = [NO_SPANS], 0
         for piece in self._segment.text_pieces(i, content):
             found.append(expression.spans(piece.content) + before)
             before += len(piece.content)
@@ -130,6 +141,6 @@ class ExpressionMatches:
         """Return how much of the first and of the last token is beside each match."""
         is_spelled = self._tokenizer.token_bytes is not None or self._tokenizer.kind == "chars"
         if not (is_spelled or content.isascii()):
-            before = _bytes_before(content.decode("utf-8", "surrogateescape"))
+            before = bytes_before(content.decode("utf-8", "surrogateescape"))
             tokens, spans = np.searchsorted(before, tokens), np.searchsorted(before, spans)
         return np.stack([spans[:, 0] - tokens[:, 0], tokens[:, 1] - spans[:, 1]], axis=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 
-from ngramdb.errors import PlanError
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
-from ngramdb.patterns import StoredExpression
+from ngramdb.patterns import StoredExpression, text_literals, text_programs
 from ngramdb.planner.scope import Scope
 from ngramdb.source import Corpus
 
@@ -24,8 +24,13 @@ def stored_expression(scope: Scope, node: ast.RawText, corpus: Corpus) -> Stored
         scope.fail(PlanError, what, node)
     expression = _expression(scope, node.expression)
     flags = re.IGNORECASE if node.ignore_case else 0
+    try:
+        text_programs.compiled(expression, int(flags))
+    except InvalidArgument as error:
+        scope.refuse(str(error), node.expression, error)
+    needs = text_literals.needed(text_programs.parsed(expression, int(flags)), corpus)
     shown = f"TEXT ~ /{expression}/{' IGNORE CASE' * node.ignore_case}"
-    return StoredExpression(shown, expression, int(flags))
+    return StoredExpression(shown, expression, int(flags), needs)
 
 
 def _expression(scope: Scope, node: ast.Regex | ast.Parameter) -> str:

@@ -54,6 +54,11 @@ PARSED_FIELD_WORK = 200.0
 OVERLAP_WORK = 50.0
 NEAR_WORK = 4.0
 
+# Tokens whose text is read in the time in which an occurrence is located.
+READ_AT_ONCE = 8
+# N-grams that are searched for among candidates before their texts are read.
+FEW_GRAMS = 16
+
 # Candidates are few if they are at most one in this many documents.
 FEW = 8
 
