@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.text.expressions import TextProgram
 from ngramdb.conditions.byte_places import byte_places, bytes_before
-from ngramdb.conditions.stored_text import CHECK_DOCUMENTS, Places
+from ngramdb.conditions.stored_text import CHECK_DOCUMENTS, Places, token_places
 from ngramdb.patterns import StoredExpression, text_literals, text_programs
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
@@ -144,3 +144,31 @@ class ExpressionMatches:
             before = bytes_before(content.decode("utf-8", "surrogateescape"))
             tokens, spans = np.searchsorted(before, tokens), np.searchsorted(before, spans)
         return np.stack([spans[:, 0] - tokens[:, 0], tokens[:, 1] - spans[:, 1]], axis=1)
+
+
+def holds_token(
+    segment: Segment,
+    tokenizer: Tokenizer,
+    starts: NDArray[np.uint32],
+    stops: NDArray[np.uint32],
+    cuts: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which matches, given as by `find`, have a part of a token: (n,) bool; others are beside it.
+
+    Cost: a pass over the text of each document with a match that begins or ends beside its only token.
+    """
+    held = np.ones(len(starts), dtype=np.bool_)
+    owners = segment.index.documents_at(starts)
+    is_empty = segment.lengths(owners) == 0
+    held[is_empty] = False
+    doubtful = np.flatnonzero((stops - starts == 1) & (cuts < 0).any(axis=1) & ~is_empty)
+    for i in np.unique(owners[doubtful]).tolist():
+        interrupts.check()
+        here = doubtful[owners[doubtful] == i]
+        content = segment.text(i, tokenizer) or b""
+        places = token_places(segment, tokenizer, i, content.decode("utf-8", "surrogateescape"))
+        if places is not None:
+            _, tokens = segment.index.places_at(starts[here])
+            lengths = (places.stops - places.starts)[tokens.astype(np.int64)]
+            held[here] = (cuts[here] < lengths[:, None]).all(axis=1)
+    return held

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ngramdb.conditions.expressions import united
+from ngramdb.conditions.text_expressions import holds_token
 from ngramdb.curation.cutting import CutReport, cut
 from ngramdb.curation.pieces import with_context
 from ngramdb.curation.windows import Ranges, duplicate_ranges
@@ -228,7 +229,10 @@ class CutSpans(Question, Action):
         for i, lines in enumerate(each_segment(self.corpus, lines_in, search)):
             at = lines.occurrences
             assert at is not None
-            found.append(with_context(self.corpus.segments[i], Ranges(at.starts, at.stops), self.context))
+            segment = self.corpus.segments[i]
+            if at.cuts is not None:  # white space between tokens cannot be cut
+                at = at[holds_token(segment, self.corpus.tokenizer, at.starts, at.stops, at.cuts)]
+            found.append(with_context(segment, Ranges(at.starts, at.stops), self.context))
         return found
 
 

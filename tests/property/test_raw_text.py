@@ -57,3 +57,26 @@ def test_documents_and_matches_are_those_of_re(segments, expression, tokenizer):
         assert answer("COUNT TEXT ~ ?") == [(sum(map(len, expected.values())),)]
         lines = [(number, match) for number, each in expected.items() for match in each]
         assert [(line[0], line[3]) for line in answer("KWIC TEXT ~ ? LIMIT 1000")] == lines
+
+
+@EXAMPLES
+@given(segments, st.sampled_from(EXPRESSIONS), st.sampled_from(["chars", "bytes"]))
+def test_matches_are_cut_out_of_documents(segments, expression, tokenizer):
+    with connected(tokenizer) as db:
+        for segment in segments:
+            append_broken(db, [(document, {}) for document in segment])
+        every = [document for segment in segments for document in segment]
+        left = ["".join(re.sub(expression, "", piece) for piece in document) for document in every]
+        db.execute("CUT SPANS WHERE TEXT ~ ?", [expression])
+        assert dict(db.execute("DOCS RETURNING doc_id, text").fetchall()) == {
+            number: text for number, text in enumerate(left) if text
+        }
+
+
+def test_white_space_between_words_is_not_cut():
+    with connected("words") as db:
+        append_broken(db, [(["a  b", "c\n"], {}), ([" \n"], {}), (["d .. e"], {})])
+        (row,) = db.execute(r"CUT SPANS WHERE TEXT ~ /\s+|\.\s/").fetchall()
+        assert row[:3] == (1, 0, 1)
+        texts = dict(db.execute("DOCS RETURNING doc_id, text").fetchall())
+        assert texts == {0: "a  bc\n", 1: " \n", 2: "d . e"}
