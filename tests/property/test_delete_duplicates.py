@@ -83,6 +83,30 @@ def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least
         assert record == removed
 
 
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=5), min_size=1, max_size=4), st.booleans()
+)
+def test_deliveries_one_by_one_end_as_all_at_once(deliveries, is_text):
+    normalize = ("case", "space") if is_text else ()
+    with connected("words") as db:
+        every, kept = db.corpus("c"), db.create_corpus("kept", "words")
+        for number, texts in enumerate(deliveries):
+            rows = [(text.split("|"), {"n": f"{number}.{i}"}) for i, text in enumerate(texts)]
+            append_broken(db, rows)
+            name = f"delivery {number}"
+            delivery = db.create_corpus(name, "words")
+            append_broken(db, rows, name)
+            delivery.delete_duplicates(against=kept, normalize=normalize)
+            kept.add(delivery)
+        every.delete_duplicates(normalize=normalize)
+        found = [[row["n"] for row in corpus.docs().to_dicts()] for corpus in (every, kept)]
+        assert found[0] == found[1]
+        assert (
+            every.delete_duplicates(normalize=normalize) == kept.delete_duplicates(normalize=normalize) == 0
+        )
+
+
 def test_colliding_hashes_remove_nothing_else(monkeypatch):
     monkeypatch.setattr(equal_documents, "_hash", lambda content: bytes(16))
     with ngramdb.connect() as db:
