@@ -318,8 +318,9 @@ def texts(segment: Segment, docs: Docs) -> Iterator[tuple[Ids, Ids, Ids]]:
         flat = [segment.document(i).astype(np.int64) for i in chunk.tolist()]
         breaks = segment.breaks_of(chunk).tokens
         pieces = piece_offsets(offsets, breaks)
-        owners = np.searchsorted(offsets, pieces[:-1], side="right") - 1
-        owners = owners if len(breaks) else np.arange(len(chunk))
+        owners = np.arange(len(chunk))
+        if len(breaks):  # an empty document has no place of its own, and needs none
+            owners = np.minimum(np.searchsorted(offsets, pieces[:-1], side="right"), len(chunk)) - 1
         firsts, _ = segment.index.document_bounds(chunk)
         # Breaks are positions, too.
         n_before = np.searchsorted(breaks, pieces[:-1], side="right")

@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.broken import append_broken, connected
 from support.polls import cpu_below, is_stopped, n_polls
@@ -102,6 +102,7 @@ def expected(collection, window, k, there, chosen):
 
 
 @settings(max_examples=100, deadline=None)
+@example(([[["a"], ["a"]], [[]]], 1, set(), None), ([[["a"]]], 1, set(), None), 1, "tokens", 2)
 @given(
     collections(),
     st.none() | collections(4),
