@@ -16,8 +16,10 @@ from ngramdb.types import checked_flags
 if TYPE_CHECKING:
     from ngramdb.api import conversion
     from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting
+    from ngramdb.api.verbs import quality as bucketing
     from ngramdb.api.verbs.corpora import AnalysisReport, Removals
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
+    from ngramdb.api.verbs.quality import QualityReport
     from ngramdb.curation.cutting import CutReport
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import RemovedDocument
@@ -53,12 +55,20 @@ if TYPE_CHECKING:
     from ngramdb.questions import update as updating
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.parsing import Pattern
-    from ngramdb.questions.signatures import Documents, LoadOptions, Ngram, Table, Unpack
+    from ngramdb.questions.signatures import (
+        Documents,
+        LoadOptions,
+        ModelLike,
+        Ngram,
+        Table,
+        Unpack,
+    )
     from ngramdb.questions.token_sampling import KeptSample
     from ngramdb.questions.verbs import Asking as Corpus
     from ngramdb.source import Catalog
     from ngramdb.source import Corpus as CorpusView
 else:
+    bucketing = lazy_module("ngramdb.api.verbs.quality")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.questions.binder")
@@ -323,6 +333,75 @@ class DataVerbs:
                 python_warnings.warn(cautions.cautions_of(plan))
             return int(plan.act(self._bound.session()).summary["documents"])
 
+    @commits
+    @checked_flags
+    def quality(
+        self,
+        reference: str,
+        *,
+        by: str | None = None,
+        at: Sequence[float] = (30, 60),
+        unit: str = "lines",
+        model: ModelLike = "kneser_ney order 5",
+        normalize: bool = True,
+        field: str = "bucket",
+        score_field: str | None = "perplexity",
+        replace: bool = False,
+        where: str | None = None,
+        params: ParameterValues = None,
+        dry_run: bool = False,
+    ) -> QualityReport:
+        """Divide documents into buckets by their perplexity under a model of a reference, as CCNet does.
+
+        A document's bucket is head, middle or tail: below the 30th percentile of perplexity, below the 60th,
+        or above. Buckets and perplexities become metadata fields, in one commit.
+
+        Parameters
+        ----------
+        reference : the name of the corpus whose model scores the documents
+        by : a field; percentiles are those of the documents with the same value, such as a language
+        at : the percentiles, ascending
+        unit : what is scored from `<s>` to `</s>`: each line of the text that is not empty ("lines"); the
+            whole text as one line, rounded to one decimal, as CCNet's program does ("ccnet"); or the tokens
+            of the document, as PERPLEXITY does ("document")
+        model : as `prob` takes it
+        normalize : score lines in lower case, without accents, with 0 for digits and punctuation in ASCII;
+            the reference should have texts of the same form
+        field, score_field : the fields of the bucket and of the perplexity; None not to store the latter
+        replace : overwrite these fields if they exist
+        where, params : a condition; other documents keep their fields
+        dry_run : report, without writing fields
+
+        Returns
+        -------
+        An object with `documents`, `without` (documents without a line), `table` (a row per group and bucket)
+        and `version`.
+
+        Raises
+        ------
+        InvalidArgument
+            An invalid argument, a field that exists already, or lines of documents that are token ids.
+        BindError
+            No such reference or field.
+
+        Notes
+        -----
+        Cost: that of `score`, of splitting the text into tokens, and about 0.1 µs per character.
+        """
+        self._bound.check_whole("quality")
+        _, _, condition = _chosen_by(where, params)
+        with self._bound.work():
+            session, scope = self._bound.session(), self._bound.scope()
+            request = bucketing.Request(
+                bucketing.Perplexity.of(scope, reference, to_ast.as_model(model), unit, normalize, by),
+                lambda view: session.planned(condition, view),
+                bucketing.checked_percentiles(at),
+                field,
+                score_field,
+                replace,
+            )
+            return bucketing.quality(self._bound.database, self.name, request, dry_run)
+
     # ---- removing documents
 
     @commits
@@ -351,7 +430,7 @@ class DataVerbs:
         """
         self._bound.check_whole("delete")
         _check_reason(reason)
-        tree, values, bind = _removed_by(where, params)
+        tree, values, bind = _chosen_by(where, params, removes=True)
         with self._bound.work():
             session = self._bound.session()
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
@@ -892,16 +971,16 @@ class DataVerbs:
             return infini_gram_files.write_index(self._bound.current(), conversion.as_path(folder), layout)
 
 
-def _removed_by(
-    where: str | None, params: ParameterValues
+def _chosen_by(
+    where: str | None, params: ParameterValues, removes: bool = False
 ) -> tuple[Any, parameters.Parameters, Callable[[Catalog, CorpusView], DocExpr]]:
-    """Return the tree of a condition, its parameters, and a function that binds it to remove documents."""
+    """Return the tree of a condition, its parameters, and a function that binds it to change documents."""
     tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
     values = parameters.Parameters(placeholders, params, where)
 
     def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
         bound = binder.Binder(catalog, values, where)
-        bound.removes = True
+        bound.removes = removes
         found = bound.condition(tree, corpus)
         if bound.phrases:  # before anything is removed: a filter may make an error of a warning
             python_warnings.warn(cautions.cautions_of_removed(bound.phrases))

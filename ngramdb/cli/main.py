@@ -21,6 +21,7 @@ COMMANDS = {
     **dict.fromkeys(("info", "check", "compact", "warm"), "maintenance"),
     **dict.fromkeys(("export", "decontaminate"), "exporting"),
     "curate": "curate",
+    "quality": "quality",
     "analyze": "maintenance",
     **dict.fromkeys(("perplexity", "agreement"), "evaluation"),
     **dict.fromkeys(("serve", "mcp"), "services"),

@@ -75,6 +75,7 @@ BELOW: dict[str, frozenset[str]] = {
     # The logic of curation over views and segments.
     "curation": frozenset(
         {"engine", "segments", "conditions", "executor", "lm", "tokenizers", "source", "_cext"}
+        | {"ngramdb.planner.plan"}
     ),
     # The stages know their predecessor's nodes, and nothing of its insides.
     "executor": frozenset(

@@ -25,6 +25,8 @@ commands, each with --help of its own:
   ngramdb export DB CORPUS OUT     documents as they came in, into a file
   ngramdb decontaminate DB CORPUS --against FILE...
                                    remove what shares too much with evaluation sets
+  ngramdb quality DB [CORPUS] --reference NAME
+                                   buckets by perplexity, as CCNet has them
   ngramdb curate DB PLAN           run the steps of a plan of curation
   ngramdb analyze DB CORPUS        take what Kneser-Ney's discounts come from
   ngramdb perplexity DB CORPUS PATH...

@@ -234,7 +234,7 @@ REFUSED = {
         "copy",
     ),
     *("export", "export_arpa", "export_infini_gram", "export_removals", "removals", "removed_documents"),
-    *("language_model", "tokenizer", "warm"),
+    *("language_model", "tokenizer", "warm", "quality"),
 }
 REFUSED_OF_CONNECTIONS = {
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),
