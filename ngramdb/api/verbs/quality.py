@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ngramdb.api.database import Database
 from ngramdb.curation.quality import UNITS, Bucket, Buckets, Scoring, buckets_of, checked_percentiles
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.changes.fields import OWN
+from ngramdb.engine.changes.joining import OWN
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.per_segment import matching
