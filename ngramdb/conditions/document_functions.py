@@ -119,6 +119,13 @@ class Chunk:
         edges[starts + n] -= 1
         return np.asarray(np.cumsum(edges)[:-1] > 0)
 
+    def token_texts(self) -> tuple[list[str], str]:
+        """Return the text of each token, and of all."""
+        distinct, places = np.unique(self.flat, return_inverse=True)
+        texts = self.call.corpus.tokenizer.token_texts(distinct)
+        every = [texts[place] for place in places.reshape(-1).tolist()]
+        return every, "".join(every)
+
     def token_sizes(self, in_bytes: bool) -> Ints:
         """Return the characters or bytes of each token's text."""
         distinct, places = np.unique(self.flat, return_inverse=True)
@@ -210,18 +217,28 @@ def dup_ngram_share(chunk: Chunk) -> Values:
 
 
 def _scanned(chunk: Chunk, n: int) -> Ints:
-    """Return the characters of repeated n-grams per document, each of which the scan skips as a whole."""
-    before = np.concatenate([[0], np.cumsum(chunk.token_sizes(in_bytes=False))]).tolist()
-    starts, keys = numbered(chunk, n)
+    """Return the characters of repeated n-grams per document, each of which the scan skips as a whole.
+
+    N-grams are equal if their texts are: tokens are joined without blanks. Cost: n tokens per n-gram.
+    """
+    texts, joined = chunk.token_texts()
+    before = np.concatenate([[0], np.cumsum(list(map(len, texts)))]).tolist()
     found, seen = np.zeros(len(chunk.docs), dtype=np.int64), set[int]()
-    owners, free_from = chunk.owners[starts].tolist(), 0
-    for number, (start, key) in enumerate(zip(starts.tolist(), keys.tolist(), strict=True)):
-        if number % CHECK_TOKENS == 0:
+    starts = np.flatnonzero(chunk.room >= n)
+    owner, free_from, every = -1, 0, max(CHECK_TOKENS // n, 1)
+    for number, (start, of) in enumerate(zip(starts.tolist(), chunk.owners[starts].tolist(), strict=True)):
+        if number % every == 0:
             interrupts.check()
         if start < free_from:
             continue
+        if of != owner:
+            owner = of
+            seen.clear()
+        size = before[start + n] - before[start]
+        # The hash takes less memory than the text, and is of 64 bits.
+        key = hash(joined[before[start] : before[start] + size])
         if key in seen:
-            found[owners[number]] += before[start + n] - before[start]
+            found[of] += size
             free_from = start + n
         seen.add(key)
     return found

@@ -355,13 +355,15 @@ def watched_documents(
     n = summary["total"] if plan.sample is None else summary["sampled"]
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
     row_of: Callable[[Segment, int], Row] | None = None
+    ahead: Callable[[Numbered], Numbered] = iter
     arrow_types: tuple[Any, ...] = ()
     if plan.returning:
         returned = ReturnedColumns(plan.corpus, plan.returning)
         columns, types, row_of = returned.names, returned.types, returned.row
+        ahead = returned.ahead
     else:
         _, columns, types, arrow_types = _shape(plan.corpus)
-    batches = _row_batches(plan, found, through, row_of, with_corpora)
+    batches = _row_batches(plan, found, lambda documents: ahead(through(documents)), row_of, with_corpora)
     if with_corpora:
         columns = (CORPUS, *(f"metadata.{name}" if name == CORPUS else name for name in columns))
         types, arrow_types = (str, *types), (None, *arrow_types)

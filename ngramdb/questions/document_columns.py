@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ngramdb.conditions.document_functions import values_of
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.dataframes import type_that_came
-from ngramdb.executor.result import ColumnType, Result, Row
+from ngramdb.executor.result import ColumnType, Result, Row, batched
 from ngramdb.fork_safety import cached_property
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, PlaceKey, column_of
 from ngramdb.questions.results import StoredDocument
@@ -32,6 +32,8 @@ from ngramdb.tokenizers.base import Tokenizer
 # as an object {path: value}, whatever segments they are in.
 MAX_FIELDS = MAX_COLUMNS
 REST_COLUMN = "metadata.rest"
+# Documents whose functions are computed together.
+COMPUTED_DOCUMENTS = 256
 
 # The Python types of metadata columns; columns of integers and floats are of floats.
 _PYTHON_TYPES: dict[str, type] = {"int64": int, "float64": float, "bool": bool, "string": str}
@@ -219,6 +221,8 @@ class ReturnedColumns:
     def __init__(self, corpus: Corpus, keys: Sequence[FieldKey]) -> None:
         self._corpus = corpus
         self._keys = tuple(keys)
+        # Values of functions, by segment, document and column.
+        self._computed: dict[tuple[int, int, str], float] = {}
         self._stored = metadata_fields(corpus)
         self._of_metadata = any(not key.own for key in keys)
         self.names = tuple(key.path if key.own else column_of(key.path, self._stored) for key in keys)
@@ -230,6 +234,23 @@ class ReturnedColumns:
         """Record what these columns are, from number `first` on, in a result."""
         describe_fields(result, self._corpus, self._keys, first)
 
+    def ahead(self, documents: Iterator[tuple[Segment, int]]) -> Iterator[tuple[Segment, int]]:
+        """Yield documents, after computing the functions of many at a time."""
+        functions = {key.path: key.function for key in self._keys if key.function is not None}
+        if not functions:
+            yield from documents
+            return
+        for batch in batched(documents, COMPUTED_DOCUMENTS):
+            self._computed.clear()
+            segments = {id(segment): segment for segment, _ in batch}
+            for number, segment in segments.items():
+                docs = np.unique(np.array([i for one, i in batch if one is segment], dtype=np.uint32))
+                for path, function in functions.items():
+                    values = values_of(function, segment, docs).tolist()
+                    pairs = zip(docs.tolist(), values, strict=True)
+                    self._computed.update({(number, i, path): value for i, value in pairs})
+            yield from batch
+
     def row(self, segment: Segment, i: int) -> Row:
         """Return the values of document i of a segment."""
         metadata = segment.metadata.row(i) if self._of_metadata else {}
@@ -239,7 +260,9 @@ class ReturnedColumns:
         if not key.own:
             return value_at(metadata, key.path, self._stored)
         if key.function is not None:
-            found = values_of(key.function, segment, np.array([i], dtype=np.uint32)).tolist()[0]
+            found = self._computed.get((id(segment), i, key.path))
+            if found is None:
+                found = values_of(key.function, segment, np.array([i], dtype=np.uint32)).tolist()[0]
             return None if found != found else found
         if key.path == "doc_id":
             return segment.doc_id(i)

@@ -288,9 +288,10 @@ class DeleteDocuments(Question, Action):
 
 
 def _removed_rows(removed: Removed, returned: ReturnedColumns) -> Iterator[Row]:
-    for segment, numbers in zip(removed.view.segments, removed.chosen, strict=True):
-        for i in numbers.tolist():
-            yield returned.row(segment, i)
+    parts = zip(removed.view.segments, removed.chosen, strict=True)
+    documents = ((segment, i) for segment, numbers in parts for i in numbers.tolist())
+    for segment, i in returned.ahead(documents):
+        yield returned.row(segment, i)
 
 
 @dataclasses.dataclass(frozen=True)
