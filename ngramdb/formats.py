@@ -47,6 +47,7 @@ class Format(NamedTuple):
     is_of_folders : only such files of a folder are read, and others, such as a README, are ignored
     is_cut : a line or a part of it is a document, independent of the preceding ones, so that builds in
         parts split such files
+    is_of_ids : documents are written as token ids alone, without text and fields
     unit : that of places in files
     """
 
@@ -64,6 +65,7 @@ class Format(NamedTuple):
     beginnings: tuple[bytes, ...] = ()
     is_of_folders: bool = False
     is_cut: bool = False
+    is_of_ids: bool = False
     unit: str = "line"
 
 
@@ -151,6 +153,9 @@ REGISTRY = (
         options=("text", "quotes", "max_document_bytes"),
         unit="row",
     ),
+    # Both are read as `tokens`.
+    Format("megatron", (), is_of_ids=True, title="token ids of Megatron"),
+    Format("nanogpt", (), is_of_ids=True, title="token ids of nanoGPT"),
     Format(
         "vrt",
         (".vrt", ".vert"),
@@ -179,6 +184,8 @@ OTHERWISE = "text"
 VAGUE_ENDINGS = (".json",)
 READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
+# Formats of token ids, for training.
+OF_IDS = tuple(one.name for one in REGISTRY if one.is_of_ids)
 # Formats from which a document can be loaded again unchanged, including its text.
 OF_DOCUMENTS = ("jsonl", "parquet")
 
@@ -237,7 +244,7 @@ def written_format(
                 raise InvalidArgument(f"{path}: {one.name} files are already compressed; omit {compression}")
             return one.name
     known = f"names end in {_listed(among)}"
-    if among == WRITTEN:
+    if set(among) >= set(WRITTEN):
         known += f", or {otherwise}: {', '.join(among)}"
     raise InvalidArgument(f"{path}: unsupported output format {ending}; {known}")
 

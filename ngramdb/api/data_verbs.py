@@ -908,6 +908,8 @@ class DataVerbs:
         where: str | None = None,
         *,
         format: str | None = None,
+        separator: int | None = None,
+        dtype: str | None = None,
         params: ParameterValues = None,
     ) -> int:
         """Write the documents that meet a condition (all without one) to a file: COPY (DOCS …) TO.
@@ -919,7 +921,10 @@ class DataVerbs:
         path : the file
         where, params : a condition as after WHERE
         format : 'jsonl' (compressed if the name ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by
-            default from the name
+            default from the name. 'megatron' and 'nanogpt' are files of token ids for training: `x.bin` with
+            `x.idx`, and `x.bin` alone; only for tokenizers with fixed ids, so not for 'words' and 'chars'
+        separator : files of token ids: the id after each document, which nanogpt needs
+        dtype : files of token ids: 'uint16', 'uint32' or 'int32'; by the vocabulary when not given
 
         Returns
         -------
@@ -933,7 +938,8 @@ class DataVerbs:
         view = self._bound.current()
         found, phrases = self._bound.condition(where, params, view)
         documents = document_queries.Documents(view, found)
-        options = {} if format is None else {"format": format}
+        given = {"format": format, "separator": separator, "dtype": dtype}
+        options = parameters.checked_options(given, parameters.EXPORT_OPTIONS)
         name = conversion.as_path(path)
         return self._bound.number(copying.ExportDocuments(documents, name, options, phrases=phrases))
 

@@ -216,12 +216,12 @@ class DatabaseSession:
     ) -> AddedFields:
         return corpora.add_fields(self._database, name, table, key, column, names, replaces)
 
-    def run_export_rows(self, rows: Result, path: str, format: str | None, /) -> Written:
-        return exporting.export_rows(rows, path, format)
+    def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written:
+        return exporting.export_rows(rows, path, **options)
 
-    def run_export(self, documents: plans.Plan, path: str, format: str | None, /) -> Written:
+    def run_export(self, documents: plans.Plan, path: str, options: Mapping[str, Any], /) -> Written:
         assert isinstance(documents, docs.Documents)
-        return exporting.export_documents(documents, path, format)
+        return exporting.export_documents(documents, path, **options)
 
     def run_analyze(self, name: str, order: int | None, /) -> analyzing.AnalysisReport:
         return analyzing.analyze(self._database, name, order)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError
-from ngramdb.formats import ID_TYPES, READ, WRITTEN
+from ngramdb.formats import ID_TYPES, OF_IDS, READ, WRITTEN
 from ngramdb.language import ast
 from ngramdb.registries import ATTACHED, DEFAULT_MATCH, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
 from ngramdb.source import Corpus
@@ -344,7 +344,13 @@ ATTACH_OPTIONS: dict[str, OptionType] = {
 }
 
 EXPORT_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(str, "the format of the file; derived from its name if not given", choices=WRITTEN),
+    "format": OptionType(
+        str, "the format of the file; derived from its name if not given", choices=(*WRITTEN, *OF_IDS)
+    ),
+    "separator": OptionType(int, "megatron, nanogpt: the id after each document", least=0),
+    "dtype": OptionType(
+        str, "megatron, nanogpt: the type of ids; by the vocabulary if not given", choices=ID_TYPES
+    ),
 }
 
 LOAD_OPTIONS: dict[str, OptionType] = {

@@ -362,9 +362,9 @@ class ExportDocuments(OfDocuments):
 
     def act(self, session: Session) -> Result:
         """Return one row: the number of documents that were written, and the path."""
-        written = session.run_export(self.documents, self.path, self.options.get("format"))
-        drawn = written.summary if "seed" in written.summary else {}
-        return _written(EXPORT_COLUMNS, self.path, written, {"documents": written.n, **drawn})
+        written = session.run_export(self.documents, self.path, self.options)
+        told = {} if {"seed", "dtype"}.isdisjoint(written.summary) else written.summary
+        return _written(EXPORT_COLUMNS, self.path, written, {"documents": written.n, **told})
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class ExportRows(Outer, Action):
 
         The summary and the notes are those of the question.
         """
-        written = session.run_export_rows(run(self.question, session), self.path, self.options.get("format"))
+        written = session.run_export_rows(run(self.question, session), self.path, self.options)
         return _written(WRITTEN_COLUMNS, self.path, written, {"rows": written.n, **written.summary})
 
 

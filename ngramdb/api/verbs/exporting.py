@@ -18,12 +18,13 @@ from typing import Any, Protocol, TextIO, cast
 from ngramdb import interrupts
 from ngramdb.api.verbs import row_formats
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
+from ngramdb.api.verbs.token_files import write_token_files
 from ngramdb.api.verbs.whole_files import replacing
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
-from ngramdb.errors import ExportWarning
+from ngramdb.errors import ExportWarning, InvalidArgument
 from ngramdb.executor.dataframes import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.result import Result
-from ngramdb.formats import OF_DOCUMENTS, endings_of, written_format
+from ngramdb.formats import OF_DOCUMENTS, OF_IDS, WRITTEN, endings_of, written_format
 from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import column_of, columns_in_files
@@ -60,7 +61,13 @@ class Sink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 
-def export_documents(plan: Documents, path: str | os.PathLike[str], format: str | None = None) -> Written:
+def export_documents(
+    plan: Documents,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    separator: int | None = None,
+    dtype: str | None = None,
+) -> Written:
     """Write the documents of a DOCS query, in its order, to a file.
 
     Parameters
@@ -68,17 +75,23 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     path : compressed if the name ends in .gz, .zst, .bz2 or .xz; an existing file is replaced when all
         is written
     format : 'jsonl' or 'parquet', which preserve documents completely; 'csv', 'tsv' or 'arrow' for the rows
-        of the query; by default from the file's name
+        of the query; by default from the file's name. 'megatron' and 'nanogpt' are files of token ids
+    separator, dtype : of files of token ids, see `write_token_files`
 
     Raises
     ------
     ExecutionError
         The file cannot be written; nothing is left of it.
     InvalidArgument
-        An unknown format, or a name without a known suffix.
+        An unknown format, a name without a known suffix, or options of another format.
     """
     name = os.fspath(path)
-    kind = written_format(name, format)
+    kind = written_format(name, format, (*WRITTEN, *OF_IDS))
+    if kind in OF_IDS:
+        found, summary = chosen(plan)
+        done = write_token_files(plan.corpus, listed(plan, found), name, kind, separator, dtype)
+        return Written(done.documents, {**summary, "tokens": done.tokens, "dtype": done.dtype})
+    _check_no_ids(separator, dtype)
     texts = ShownTexts(plan.corpus.tokenizer)
     if kind not in OF_DOCUMENTS:
         result = watched_documents(plan, texts.seen, with_corpora=plan.corpus.n_added > 1)
@@ -147,12 +160,28 @@ def _retyped(corpus: Corpus, fields: Fields) -> tuple[Caution, ...]:
     return (Caution(message, ExportWarning),)
 
 
-def export_rows(result: Result, path: str, format: str | None = None) -> Written:
+def _check_no_ids(separator: int | None, dtype: str | None) -> None:
+    """Raise InvalidArgument for options of files of token ids."""
+    for option, value in (("separator", separator), ("dtype", dtype)):
+        if value is not None:
+            raise InvalidArgument(f"the option {option} is for the formats {' and '.join(OF_IDS)}")
+
+
+def export_rows(
+    result: Result,
+    path: str,
+    format: str | None = None,
+    separator: int | None = None,
+    dtype: str | None = None,
+) -> Written:
     """Write a result to a file.
 
     Raises as `export_documents`.
     """
+    if format in OF_IDS:
+        raise InvalidArgument(f"{format} files have whole documents; write COPY (DOCS …) without RETURNING")
     kind = written_format(path, format)
+    _check_no_ids(separator, dtype)
     cautions = result.cautions
     shown = result
     if kind != "jsonl" and result.fields is not None:

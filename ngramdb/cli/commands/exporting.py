@@ -27,7 +27,7 @@ from ngramdb.cli.common import (
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Waiting
 from ngramdb.cli.terminal.screen import detect, render
-from ngramdb.formats import READ, WRITTEN, written_format
+from ngramdb.formats import ID_TYPES, OF_IDS, READ, WRITTEN, written_format
 from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
 
 _EXPORT = """\
@@ -37,7 +37,8 @@ its name when it is complete.
 _OUT = """\
 OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed if .gz, .zst, .bz2 or .xz follows,
 or Parquet (.parquet), or the rows of DOCS as Arrow, CSV or TSV (.arrow, .csv, .tsv); another ending is
-an error unless --format is given, which overrides the name.
+an error unless --format is given, which overrides the name. --format megatron and nanogpt write token ids
+for training, of a corpus whose tokenizer has fixed ids: OUT.bin with OUT.idx, and OUT.bin alone.
 An existing file is replaced.
 """
 INFINI_GRAM = "infini-gram"
@@ -54,9 +55,20 @@ def _export_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=(*WRITTEN, "arpa", INFINI_GRAM),
-        help="the format to write; arpa is a Kneser-Ney model for other programs instead of documents, and "
-        "infini-gram a folder with an index that infini-gram reads",
+        choices=(*WRITTEN, *OF_IDS, "arpa", INFINI_GRAM),
+        help="the format to write; megatron and nanogpt are token ids for training, arpa a Kneser-Ney model "
+        "for other programs, and infini-gram a folder with an index that infini-gram reads",
+    )
+    parser.add_argument(
+        "--separator",
+        metavar="ID",
+        type=int,
+        help="of megatron and nanogpt: the token id after each document",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=ID_TYPES,
+        help="of megatron and nanogpt: the type of ids; by the vocabulary when not given",
     )
     parser.add_argument(
         "--removals",
@@ -81,6 +93,8 @@ def _export_flags(parser: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace) -> None:
     if (options.format == "arpa") != (options.order is not None):
         raise UsageError("--order requires --format arpa, and --format arpa requires --order")
+    if options.format not in OF_IDS and not (options.separator is None and options.dtype is None):
+        raise UsageError(f"--separator and --dtype apply to --format {' and '.join(OF_IDS)} only")
     if options.order or options.format == INFINI_GRAM:
         if options.where is not None or options.removals:
             what = "an arpa model" if options.order else "an index"
@@ -88,7 +102,7 @@ def _export(options: argparse.Namespace) -> None:
     else:
         if options.shards is not None or options.index_version is not None:
             raise UsageError(f"--shards and --index-version apply to --format {INFINI_GRAM} only")
-        written_format(options.out, options.format, otherwise="--format is given")
+        written_format(options.out, options.format, (*WRITTEN, *OF_IDS), "--format is given")
         if options.removals and options.where is not None:
             raise UsageError("--removals writes the records of all removed documents; leave out --where")
     with connect(options.database, read_only=True) as connection:
@@ -111,7 +125,14 @@ def _written(corpus: Corpus, options: argparse.Namespace) -> str:
         return human.count(corpus.export_infini_gram(options.out, version=version, shards=shards), "document")
     if options.removals:
         return human.count(corpus.export_removals(options.out, format=options.format), "removed document")
-    return human.count(corpus.export(options.out, options.where, format=options.format), "document")
+    n = corpus.export(
+        options.out,
+        options.where,
+        format=options.format,
+        separator=options.separator,
+        dtype=options.dtype,
+    )
+    return human.count(n, "document")
 
 
 # ---- `ngramdb decontaminate DB CORPUS --against FILE…`: remove what shares too much with evaluation sets.
