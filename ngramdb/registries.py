@@ -169,3 +169,19 @@ DOCUMENT_FUNCTIONS = {
 }
 # Programs whose definitions of a function can be chosen.
 DIALECTS = ("datatrove", "datamap")
+
+# Parts of the expressions below: a number up to 255, a label of a domain, and the characters before an @.
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)"
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_ATOM = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#: Expressions that TEXT ~ takes by name (in any case): personal data, as filters of training data look for
+#: it. `email` and `ip` match what datatrove's PIIFormatter matches (386e030d), `phone` what dolma's pii_regex
+#: matches (0a1a55d1). Both programs discard some matches afterwards.
+TEXT_EXPRESSIONS = {
+    "email": (
+        rf"\b{_ATOM}(?:\.{_ATOM})*@(?:(?:{_LABEL}\.)+{_LABEL}"
+        rf"|\[(?:{_BYTE}\.){{3}}(?:{_BYTE}|[a-z0-9-]*[a-z0-9]:)\])"
+    ),
+    "ip": rf"(?:{_BYTE}\.){{3}}{_BYTE}",
+    "phone": r"\s+\(?\d{3}\)?[-. ]*\d{3}[-. ]?\d{4}",
+}

@@ -53,6 +53,7 @@ _NUMBER = lazy_pattern(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL)
 # Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
 _COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP", "FORM"})
 _TILDE = lazy_pattern(rf"{scanner.BLANKS}~", re.DOTALL)
+_RAW_TEXT = lazy_pattern(rf"{scanner.BLANKS}TEXT{scanner.BLANKS}~", re.DOTALL | re.IGNORECASE)
 _COMPARED = lazy_pattern(
     rf"{scanner.BLANKS}(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
 )
@@ -101,10 +102,14 @@ def parse_condition(text: str) -> ast.Condition:
 
 
 def parse_pattern(text: str) -> ast.Pattern:
-    """Parse `text` as a pattern, in the form that follows KWIC.
+    """Parse `text` as a pattern, in the form that follows KWIC, or as `TEXT ~ /…/`.
 
     Raises ParseError.
     """
+    if _RAW_TEXT.match(text):
+        found = _parse(text, "condition")
+        if isinstance(found, ast.Contains):
+            return found.pattern
     return cast("ast.Pattern", node_of(_parse(text, "pattern")))
 
 

@@ -20,7 +20,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ngramdb import fork_safety
-from ngramdb.registries import ASSOCIATION_MEASURES, DIALECTS, DOCUMENT_FUNCTIONS, KEYNESS_MEASURES
+from ngramdb.registries import (
+    ASSOCIATION_MEASURES,
+    DIALECTS,
+    DOCUMENT_FUNCTIONS,
+    KEYNESS_MEASURES,
+    TEXT_EXPRESSIONS,
+)
 
 STARTS = ("script", "condition", "model", "pattern", "group_keys")
 # Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
@@ -43,6 +49,7 @@ NAMES = (
     "KEYNESS_NAME",
     "FUNCTION_NAME",
     "DIALECT_NAME",
+    "EXPRESSION_NAME",
 )
 # Names from a registry, which count in any case; the binder rejects others.
 REGISTERED: Mapping[str, Collection[str]] = {
@@ -50,6 +57,7 @@ REGISTERED: Mapping[str, Collection[str]] = {
     "KEYNESS_NAME": KEYNESS_MEASURES,
     "FUNCTION_NAME": DOCUMENT_FUNCTIONS,
     "DIALECT_NAME": DIALECTS,
+    "EXPRESSION_NAME": TEXT_EXPRESSIONS,
 }
 STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL", "VERSION_LITERAL")
 

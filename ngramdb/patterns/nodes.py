@@ -69,7 +69,7 @@ class StoredText:
 
     def details(self) -> tuple[str, ...]:
         """Return a line on the texts that are read."""
-        return (_texts_read(self.shown.removeprefix("TEXT ~ "), self.needs),)
+        return (_texts_read(self.shown, self.needs),)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class StoredExpression:
 
     def details(self) -> tuple[str, ...]:
         """Return a line on the texts that are read."""
-        return (_texts_read(self.shown, self.needs),)
+        return (_texts_read(self.shown.removeprefix("TEXT ~ "), self.needs),)
 
 
 def _texts_read(sought: str, needs: tuple[tuple[Gram, ...], ...]) -> str:

@@ -9,6 +9,7 @@ from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
 from ngramdb.patterns import StoredExpression, text_literals, text_programs
 from ngramdb.planner.scope import Scope
+from ngramdb.registries import TEXT_EXPRESSIONS
 from ngramdb.source import Corpus
 
 
@@ -22,20 +23,26 @@ def stored_expression(scope: Scope, node: ast.RawText, corpus: Corpus) -> Stored
     if tokenizer.kind == "tokens" or not has_texts:
         what = f"TEXT ~ searches texts, and the documents of {corpus.entry.name} are token ids"
         scope.fail(PlanError, what, node)
-    expression = _expression(scope, node.expression)
+    expression, shown = _expression(scope, node.expression)
     flags = re.IGNORECASE if node.ignore_case else 0
     try:
         text_programs.compiled(expression, int(flags))
     except InvalidArgument as error:
         scope.refuse(str(error), node.expression, error)
     needs = text_literals.needed(text_programs.parsed(expression, int(flags)), corpus)
-    shown = f"TEXT ~ /{expression}/{' IGNORE CASE' * node.ignore_case}"
-    return StoredExpression(shown, expression, int(flags), needs)
+    written = f"TEXT ~ {shown}{' IGNORE CASE' * node.ignore_case}"
+    return StoredExpression(written, expression, int(flags), needs)
 
 
-def _expression(scope: Scope, node: ast.Regex | ast.Parameter) -> str:
+def _expression(scope: Scope, node: ast.Regex | ast.Parameter | ast.Name) -> tuple[str, str]:
+    """Return an expression, and what it is called in plans."""
+    if isinstance(node, ast.Name):
+        name = node.value.lower()
+        if name not in TEXT_EXPRESSIONS:
+            scope.unknown("expression", node, list(map(str.upper, TEXT_EXPRESSIONS)), "")
+        return TEXT_EXPRESSIONS[name], name.upper()
     if isinstance(node, ast.Regex):
-        return node.expression
+        return node.expression, f"/{node.expression}/"
     given = scope.parameters.value(node)
     if not isinstance(given, str):
         scope.fail(PlanError, f"TEXT ~ takes a regular expression as a string, not {given!r}", node)
@@ -46,4 +53,4 @@ def _expression(scope: Scope, node: ast.Regex | ast.Parameter) -> str:
             re.compile(given)
     except (re.error, OverflowError, RecursionError) as error:
         scope.fail(PlanError, f"invalid regular expression {given!r}: {error}", node)
-    return given
+    return given, f"/{given}/"

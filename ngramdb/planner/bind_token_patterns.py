@@ -139,6 +139,9 @@ class _Binding:
             return self._series(node, manner)
         if isinstance(node, ast.AnyToken):
             return token_regex.OneOf(None)
+        if isinstance(node, ast.RawText):
+            what = "TEXT ~ is searched for in texts, not in tokens: it stands alone, without MATCH TEXT"
+            self._scope.fail(PlanError, f"{what} or IGNORE CASE; write (?i) in the expression", node)
         if isinstance(node, ast.SentenceEdge):
             require_sentences(self._scope, node, self._corpus)
             return token_regex.Edge(node.ends)
@@ -423,6 +426,7 @@ class _Binding:
             return "</s>" if node.ends else "<s>"
         if isinstance(node, ast.Regex):
             return f"/{node.expression}/"
+        assert not isinstance(node, ast.RawText), "no part of a pattern has one"
         value = self._scope.value_of(node)
         return show_text(value) if isinstance(value, str) else show_ids(np.asarray(value))
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.broken import append_broken, connected
+
+import ngramdb
+from ngramdb.errors import PlanError
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -80,3 +84,17 @@ def test_white_space_between_words_is_not_cut():
         assert row[:3] == (1, 0, 1)
         texts = dict(db.execute("DOCS RETURNING doc_id, text").fetchall())
         assert texts == {0: "a  bc\n", 1: " \n", 2: "d . e"}
+
+
+def test_expressions_are_patterns_of_verbs():
+    with connected("words") as db:
+        append_broken(db, [(["write to a@b.org", "or call 555 555-1234 now"], {}), (["nothing"], {})])
+        corpus = db.corpus("c")
+        email, phone = ngramdb.pattern("TEXT ~ EMAIL"), ngramdb.pattern(r" text ~ /\d{3}-\d+/")
+        assert corpus.count(email) == corpus.count(phone) == 1
+        assert [row[3] for row in corpus.kwic(email)] == ["a@b.org"]
+        with pytest.raises(PlanError, match="stands alone"):
+            corpus.count(email, ignore_case=True)
+        corpus.cut_spans(phone)
+        assert corpus.count(phone) == 0
+        assert corpus.count("call 555") == 1

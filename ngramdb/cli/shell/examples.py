@@ -112,7 +112,7 @@ condition:  pattern
             | field [NOT] LIKE | ILIKE value
             | tested IS [NOT] NULL
             | OVERLAP(source, n) comparison value
-            | TEXT ~ /expression/ | parameter [IGNORE CASE]
+            | TEXT ~ /expression/ | EMAIL | IP | PHONE | parameter [IGNORE CASE]
             | condition AND condition {AND condition} [WITHIN k TOKENS | WITHIN SENTENCE]
             | pattern WITHIN SENTENCE
             | condition OR condition

@@ -195,9 +195,12 @@ class Sequence(Compound):
 
 @dataclass(frozen=True)
 class RawText(Node):
-    """`TEXT ~ /colou?r/`: a regular expression that is searched for in texts, whatever their tokens."""
+    """`TEXT ~ /colou?r/`: a regular expression that is searched for in texts, whatever their tokens.
 
-    expression: Regex | Parameter
+    A name stands for a registered one: `TEXT ~ EMAIL`.
+    """
+
+    expression: Regex | Parameter | Name
     ignore_case: bool = False
 
 

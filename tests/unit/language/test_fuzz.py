@@ -161,7 +161,11 @@ simple = st.one_of(
     filled("{} {}LIKE {}", fields, nots, strings),
     filled("{} IS {}NULL", dated, nots),
     filled("OVERLAP({}, {}) {} {}", sources, amounts, operators, numbers),
-    filled("TEXT ~ {}{}", st.sampled_from(["/a.*b/", "/12 x/", "?"]), st.sampled_from(["", " IGNORE CASE"])),
+    filled(
+        "TEXT ~ {}{}",
+        st.sampled_from(["/a.*b/", "/12 x/", "?", "email"]),
+        st.sampled_from(["", " IGNORE CASE"]),
+    ),
 )
 # A tree of conditions: how its parts are put together, by the number of the shape.
 joints = [

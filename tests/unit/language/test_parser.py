@@ -496,6 +496,7 @@ YEAR, LANG = Field(("year",)), Field(("lang",))
             ),
         ),
         ("text ~ /12 a/", Contains(ast.RawText(ast.Regex("12 a")))),
+        ("TEXT ~ Email", Contains(ast.RawText(Name("Email")))),
         ("TEXT ~ ? IGNORE CASE", Contains(ast.RawText(Parameter(index=0), ignore_case=True))),
         ("text = 'a'", Comparison(Field(("text",)), "=", Value("a"))),
         ('"a" AND lang = \'x\' OR "b"', Or((And((A, Comparison(LANG, "=", Value("x")))), B))),
