@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ngramdb.language import syntax
 from ngramdb.language.parts import Lexeme
@@ -145,8 +146,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given |= {"BY"}.intersection(scope)
     if "NEAR" in head[:2]:  # elsewhere NGRAM is a model
         given |= {"NGRAM"}.intersection(scope)
-    if head[:1] == ["DUPLICATES"] and "DOCUMENTS" in scope and head[-1] != "ORDER":
-        given |= {"BY"}
+    if head[:1] == ["DUPLICATES"]:
+        given = given - {"LENGTH"} | _given_to_duplicates(head)
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
         given -= {"WITH"}  # STARTING WITH is not the clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
@@ -161,6 +162,14 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
     if head and "DUPLICATES" not in head[1:3] and _REQUIRED.get(head[0], head[0]) not in head:
         given |= {"$END", "SEMICOLON"}
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]
+
+
+def _given_to_duplicates(head: Sequence[str]) -> set[str]:
+    """Return which of LENGTH and BY were given, which also occur in BY LENGTH and ORDER BY."""
+    pairs = set(pairwise(head))
+    found = {second for first, second in pairs if second == "LENGTH" and first != "BY"}
+    found |= {second for first, second in pairs if second == "BY" and first != "ORDER"}
+    return found - {"BY": {"LENGTH"}, "ORDER": {"BY"}}.get(head[-1], set())
 
 
 def without_new_parts(terminals: Sequence[str]) -> list[str]:

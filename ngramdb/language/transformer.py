@@ -347,9 +347,11 @@ class QuestionRules:
         way = None if is_index else ast.MinHash(*numbers, span=span_of(children))
         return clause_of("CANDIDATES", way, children)
 
-    by_documents = flag_clause("BY DOCUMENTS")
     with_rejected = flag_clause("WITH REJECTED")
     min_length = valued_clause("MIN LENGTH")
+
+    def by_rows(self, children: list[Any]) -> Clause:
+        return clause_of("BY", children[1].type.lower(), children)
 
     def of_length(self, children: list[Any]) -> Clause:
         comparator = next((child for child in children if is_terminal(child, "COMPARATOR")), None)

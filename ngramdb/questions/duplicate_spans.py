@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.interruptible_sort import order_of
-from ngramdb.curation.spans import Counting, Duplicates, duplicate_spans
+from ngramdb.curation.spans import Counting, Duplicates, Spans, duplicate_spans
 from ngramdb.curation.windows import Window, token_bytes
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.per_segment import matching
@@ -32,10 +32,10 @@ from ngramdb.questions.requests import (
     Condition,
     Given,
     Number,
+    OneOf,
     Parameter,
     Spelling,
     Statement,
-    Switch,
     fields_of,
     quoted_name,
 )
@@ -59,6 +59,10 @@ COUNT_THERE = "against_count"
 DOCUMENT_COLUMNS = ("doc_id", "length", "duplicate_tokens", "share", "longest")
 DOCUMENT_TYPES = (int, int, int, float, int)
 SPAN_KEYS = ("count", "length", "waste")
+# Of texts whose length, or count, is from `least` to `most`.
+HISTOGRAM_COLUMNS = ("least", "most", "texts", "count", "waste")
+HISTOGRAM_TYPES = (int, int, int, int, int)
+BY = ("documents", "length", "count")
 
 Floats = NDArray[np.float64]
 
@@ -85,6 +89,14 @@ class Against(Spelling):
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
         if arguments[name]:
             statement.add(f"AGAINST {quoted_name(arguments[name])}")
+
+
+class Rows(OneOf):
+    """What rows are about, in place of texts."""
+
+    def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
+        if arguments[name]:
+            statement.add(f"BY {arguments[name].upper()}")
 
 
 class Order(Spelling):
@@ -116,7 +128,7 @@ class Verbs(Asking):
         unit: str = "tokens",
         min_count: int = 2,
         against: str | Corpus | None = None,
-        by_documents: bool = False,
+        by: str | None = None,
         order_by: str | Sequence[str] | None = None,
         descending: bool = False,
         limit: int | None = None,
@@ -131,8 +143,9 @@ class Verbs(Asking):
         length, unit : the least length of a text, in "tokens" or "bytes"
         min_count : how often a text must occur
         against : another corpus of the database, or its name; each text that it has is a duplicate
-        by_documents : return documents with the number of tokens in duplicates, in place of texts
-        order_by : 'count', 'length' or 'waste', or several; by documents, any columns. By default, the texts
+        by : rows other than texts: "documents", with the number of their tokens in duplicates; or a histogram
+            of texts by "length" or "count", in steps of powers of two
+        order_by : 'count', 'length' or 'waste', or several; with `by`, any columns. By default, the texts
             with the greatest waste come first, or the documents with most tokens in duplicates
         descending : reverse the order of `order_by`
         limit, offset : maximum number of rows, and number of rows skipped before them
@@ -142,7 +155,8 @@ class Verbs(Asking):
         Columns `text`; its length in tokens (`length`) and `bytes`; `count`; `documents`, the number of those
         with it; the first place, `doc_id` and `position`; `waste`, the tokens of all copies but one; with
         `against` also `against_count`. By documents: `doc_id`, `length`, `duplicate_tokens`, `share`,
-        `longest`. `summary` has the total, and the amount of duplicate text in the corpus.
+        `longest`. By length or count: `least` and `most`, and the sums `texts`, `count` and `waste` of texts
+        between them. `summary` has the total, and the amount of duplicate text in the corpus.
 
         Raises
         ------
@@ -151,6 +165,8 @@ class Verbs(Asking):
         """
         if unit not in UNITS:
             raise InvalidArgument(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
+        if by is not None and by not in BY:
+            raise InvalidArgument(f"by must be one of {', '.join(BY)}, not {by!r}")
         keys = to_ast.fields("order_by", order_by)
         if descending and not keys:
             raise InvalidArgument("descending is the order of order_by, which is missing")
@@ -158,7 +174,7 @@ class Verbs(Asking):
             length=ast.Length(to_ast.required(1, "length", length), unit),
             min_count=to_ast.required(2, "min_count", min_count),
             against=to_ast.other_corpus(self._bound, "against", against),
-            by_documents=by_documents,
+            by=by,
             order_by=tuple(ast.OrderBy(key, descending) for key in keys),
             limit=to_ast.number(0, "limit", limit),
             offset=to_ast.number(0, "offset", offset),
@@ -176,7 +192,7 @@ DEFINITION = Definition(
         "length": Length(),
         "min_count": Number("how often a text must occur", least=2, implied=True),
         "against": Against(),
-        "by_documents": Switch("documents with the number of tokens in duplicates, in place of texts"),
+        "by": Rows("documents, or a histogram by length or count, in place of texts", BY),
         "order_by": Order(),
     },
     before_from=0,
@@ -188,7 +204,7 @@ DEFINITION = Definition(
     ),
     help=Help(
         "DUPLICATES [LENGTH >= n [TOKENS | BYTES]] [MIN COUNT k] [AGAINST source] [WHERE condition]\n"
-        "  [BY DOCUMENTS] [ORDER BY columns] [LIMIT k] [OFFSET n] [FROM source]",
+        "  [BY DOCUMENTS | LENGTH | COUNT] [ORDER BY columns] [LIMIT k] [OFFSET n] [FROM source]",
         ("DUPLICATES LENGTH >= 20 LIMIT 10", "texts of 20 tokens or more that occur several times"),
     ),
 )
@@ -209,16 +225,16 @@ def bind(scope: Scope, node: ast.Duplicates) -> Plan:
         Window(length, unit),
         scope.number(node.min_count, "MIN COUNT", 2, MAX_MIN_COUNT) or 2,
         None if node.against is None else compared(scope, node.against, corpus),
-        node.by_documents,
-        tuple(_key(scope, key, node.by_documents) for key in node.order_by),
+        node.by,
+        tuple(_key(scope, key, node.by) for key in node.order_by),
         scope.number(node.limit, "LIMIT", 0),
         scope.number(node.offset, "OFFSET", 0) or 0,
     )
 
 
-def _key(scope: Scope, node: ast.OrderBy, by_documents: bool) -> tuple[str, bool]:
+def _key(scope: Scope, node: ast.OrderBy, by: str | None) -> tuple[str, bool]:
     """Return the name of a column, and whether it descends."""
-    known = DOCUMENT_COLUMNS if by_documents else SPAN_KEYS
+    known = {None: SPAN_KEYS, "documents": DOCUMENT_COLUMNS}.get(by, HISTOGRAM_COLUMNS)
     key = node.field
     if not isinstance(key, ast.Field):
         scope.fail(PlanError, f"duplicates are ordered by {', '.join(known)}", node)
@@ -230,13 +246,13 @@ def _key(scope: Scope, node: ast.OrderBy, by_documents: bool) -> tuple[str, bool
 
 @dataclass(frozen=True)
 class FindDuplicates(Query):
-    """DUPLICATES: texts that occur several times, or by documents; `order` has columns that may descend."""
+    """DUPLICATES: texts that occur several times, or rows by one of BY; columns of `order` may descend."""
 
     where: DocExpr
     window: Window
     min_count: int = 2
     against: CorpusView | None = None
-    by_documents: bool = False
+    by: str | None = None
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -246,8 +262,8 @@ class FindDuplicates(Query):
         parts = [f"at least {self.window.length:,} {self.window.unit}", f"min count {self.min_count:,}"]
         if self.against is not None:
             parts.append(f"against {self.against.entry.name}")
-        if self.by_documents:
-            parts.append("by documents")
+        if self.by is not None:
+            parts.append(f"rows by {self.by}")
         if self.order:
             keys = (name + (" descending" if descending else "") for name, descending in self.order)
             parts.append("by " + ", ".join(keys))
@@ -283,15 +299,17 @@ class FindDuplicates(Query):
             "duplicate_tokens": n_duplicate,
             "share": n_duplicate / n_tokens if n_tokens else 0.0,
         }
-        if self.by_documents:
-            return _by_documents(self, found, summary)
-        return _texts(self, found, documents, summary)
+        if self.by is None:
+            return _texts(self, found, documents, summary)
+        return (_by_documents if self.by == "documents" else _histogram)(self, found, summary)
 
 
-def _ordered(plan: FindDuplicates, columns: dict[str, IntArray], first: str) -> IntArray:
-    """Return the numbers of the rows in the order of the plan, by default of `first`, descending."""
+def _ordered(
+    plan: FindDuplicates, columns: dict[str, IntArray], first: str, descends: bool = True
+) -> IntArray:
+    """Return the numbers of the rows in the order of the plan, by default of `first`."""
     order = np.arange(len(columns[first]))
-    for name, descending in reversed(plan.order or ((first, True),)):
+    for name, descending in reversed(plan.order or ((first, descends),)):
         values = columns[name][order]
         order = order[order_of(-values if descending else values)]
     stop = None if plan.limit is None else plan.offset + plan.limit
@@ -305,9 +323,7 @@ def _texts(
     plan: FindDuplicates, found: Duplicates, documents: Sequence[Docs] | None, summary: dict[str, Any]
 ) -> Result:
     spans = found.spans
-    # All copies here can be cut if the other corpus has the text.
-    copies = spans.counts - (spans.there == 0)
-    waste = copies * spans.places.lengths
+    waste = _waste(spans)
     order = _ordered(plan, {"count": spans.counts, "length": spans.places.lengths, "waste": waste}, "waste")
     counting = Counting(plan.corpus, plan.min_count, plan.against, documents)
     columns: tuple[str, ...] = SPAN_COLUMNS
@@ -323,6 +339,12 @@ def _texts(
         n_rows=len(order),
         types=types,
     )
+
+
+def _waste(spans: Spans) -> IntArray:
+    """Return the tokens of all copies but one, or of all if the other corpus has the text."""
+    waste: IntArray = (spans.counts - (spans.there == 0)) * spans.places.lengths
+    return waste
 
 
 def _batches(
@@ -393,3 +415,24 @@ def _by_documents(plan: FindDuplicates, found: Duplicates, summary: dict[str, An
         n_rows=len(order),
         types=DOCUMENT_TYPES if view.n_added < 2 else (str, *DOCUMENT_TYPES[1:]),
     )
+
+
+# ---- Histograms.
+
+
+def _histogram(plan: FindDuplicates, found: Duplicates, summary: dict[str, Any]) -> Result:
+    spans = found.spans
+    values = spans.places.lengths if plan.by == "length" else spans.counts
+    # The number of bits; exact, as lengths and counts are below 2**53.
+    steps = np.frexp(values)[1].astype(np.int64)
+    bounds = np.unique(steps)
+    places = np.searchsorted(bounds, steps)
+    texts, count, waste = (
+        np.bincount(places, weights=weights, minlength=len(bounds)).astype(np.int64)
+        for weights in (None, spans.counts, _waste(spans))
+    )
+    columns = (1 << (bounds - 1), (1 << bounds) - 1, texts, count, waste)
+    order = _ordered(plan, dict(zip(HISTOGRAM_COLUMNS, columns, strict=True)), "least", False)
+    rows = list(zip(*(column[order].tolist() for column in columns), strict=True))
+    summary = {"total": len(bounds), "texts": len(values), **summary}
+    return Result(HISTOGRAM_COLUMNS, iter([rows]), summary=summary, n_rows=len(rows), types=HISTOGRAM_TYPES)

@@ -43,7 +43,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("collocates", ("flies",), {"window": (1, 2)}),
     ("keywords", ("kind = 'joke'",), {}),
     ("dispersion", ("flies",), {"by": "kind"}),
-    ("duplicates", (), {"length": 2, "by_documents": True}),
+    ("duplicates", (), {"length": 2, "by": "documents"}),
     ("ngrams", ((1, 2),), {"min_count": 2}),
     ("trace", ("an apple flies like a bird",), {"min_length": 2}),
     ("near_duplicates", (), {"contained": 0.5, "n": 1}),

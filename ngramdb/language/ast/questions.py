@@ -224,13 +224,16 @@ class Length(Node):
 
 @dataclass(frozen=True)
 class Duplicates(Question):
-    """DUPLICATES [LENGTH >= n] [MIN COUNT k] [AGAINST corpus] [WHERE cond] [BY DOCUMENTS] [ORDER BY …]."""
+    """DUPLICATES [LENGTH >= n] [MIN COUNT k] [AGAINST corpus] [WHERE cond] [BY what] [ORDER BY …].
+
+    `by` is 'documents', 'length' or 'count'; None for texts.
+    """
 
     where: Condition | None = None
     length: Length | None = None
     min_count: Scalar | None = None
     against: Source | None = None
-    by_documents: bool = False
+    by: str | None = None
     order_by: tuple[OrderBy, ...] = ()
     limit: Scalar | None = None
     offset: Scalar | None = None

@@ -68,7 +68,7 @@ ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("frequency?q=an&by=kind&documents&where=year>0", [("joke", 1), ("proverb", 1)]),
     ("duplicates?length=2&limit=1", [("flies like an", 3, 11, 2, 2, 0, 1, 3)]),
     ("duplicates?length=9&unit=bytes&order=length&offset=9", []),
-    ("duplicates?length=2&by_documents&where=kind='joke'&limit=1", [(1, 5, 3, 0.6, 3)]),
+    ("duplicates?length=2&by=documents&where=kind='joke'&limit=1", [(1, 5, 3, 0.6, 3)]),
     ("trace?q=I+say+fruit+flies+like+a+bird&min_length=2", [(2, 4, "fruit flies like a", 1, [1])]),
     ("probability?q=an&given=flies+like", [(2 / 3, 2, 3, 3, False)]),
     ("generate?q=fruit&tokens=2", [(1, "flies like", pytest.approx(0, abs=1))]),
