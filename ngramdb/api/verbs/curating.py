@@ -39,7 +39,7 @@ def curate(
     """Run the steps of a plan that are not done yet, each in commits of its own: `ngramdb curate`.
 
     The version that a step makes is kept by a name; a step whose version is kept is skipped, so that a plan
-    that was interrupted resumes after its last finished step.
+    that was interrupted resumes after its last finished step. If documents were added since, all steps run.
 
     Parameters
     ----------
@@ -89,12 +89,16 @@ def _run_all(
     progress: Callable[[Mapping[str, Any]], None] | None,
 ) -> None:
     corpus = connection.corpus(plan.corpus)
+    done = _done(connection, plan)
     for step in plan.steps:
         interrupts.check()
         entry: dict[str, Any] = {"step": str(step)}
         told["steps"].append(entry)
         try:
-            _run(connection, corpus, step, entry, told["dry_run"], sample)
+            if step.version in done:
+                entry.update(done_before=True, version=done[step.version])
+            else:
+                _run(connection, corpus, step, entry, told["dry_run"], sample)
         except NgramdbError as error:
             entry["error"] = str(error)
             raise
@@ -107,11 +111,7 @@ def _run_all(
 def _run(
     connection: Connection, corpus: Corpus, step: Step, entry: dict[str, Any], dry_run: bool, sample: int
 ) -> None:
-    done = _kept(connection).get(step.version)
-    entry["done_before"] = done is not None
-    if done is not None:
-        entry["version"] = done
-        return
+    entry["done_before"] = False
     entry["documents"], entry["tokens"] = _size(connection, corpus.name)
     before = connection.version
     run = (_DRY if dry_run else {}).get(step.kind, _RUNS[step.kind])
@@ -124,9 +124,29 @@ def _run(
     connection.keep_version(step.version)
 
 
-def _kept(connection: Connection) -> dict[str, int]:
-    rows = connection.execute("SHOW VERSIONS").fetchall()
-    return {name: int(row[0]) for row in rows if row[-1] for name in str(row[-1]).split(", ")}
+def _done(connection: Connection, plan: CurationPlan) -> dict[str, int]:
+    """Return the names of steps that are done, with the version that each made.
+
+    None is done if documents came after the last of them: some were loaded, or a version was restored.
+    """
+    manifest = connection.snapshot.manifest
+    done = {
+        step.version: manifest.kept[step.version].version
+        for step in plan.steps
+        if step.version in manifest.kept
+    }
+    if not done:
+        return {}
+    last = max(done, key=lambda name: done[name])
+    before, now = manifest.kept[last].corpora.get(plan.corpus), manifest.corpora[plan.corpus]
+    source = f"{quoted_name(plan.corpus)} AT VERSION {done[last]}"
+    if before is not None and (before.id, before.next_doc_id) == (now.id, now.next_doc_id):
+        ((n_before,),) = connection.execute(f"COUNT DOCS FROM {source}").fetchall()
+        if _size(connection, plan.corpus)[0] <= n_before:
+            return done
+    for name in done:
+        connection.drop_version(name)
+    return {}
 
 
 def _size(connection: Connection, name: str) -> tuple[int, int]:

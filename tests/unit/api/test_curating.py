@@ -88,6 +88,18 @@ def test_a_dry_run_changes_nothing_and_tells_what_the_run_does(db, plan, tmp_pat
     assert told["steps"][5]["examples"] == [{"doc_id": 4, "id": 5, "kept": 0, "text": "one two"}]
 
 
+def test_all_steps_run_again_on_documents_that_came_later(db):
+    wanted = {"corpus": "c", "steps": [{"delete": '"spam"'}, "delete_duplicates"]}
+    start = db.version
+    ngramdb.curate(db, wanted)
+    db.corpus("c").append(["more spam", "one two"])
+    told = ngramdb.curate(db, wanted)
+    assert [step["removed_documents"] for step in told["steps"]] == [1, 1]
+    db.corpus("c").restore(start)
+    assert [step["removed_documents"] for step in ngramdb.curate(db, wanted)["steps"]] == [1, 0]
+    assert all(step["done_before"] for step in ngramdb.curate(db, wanted)["steps"])
+
+
 def test_what_failed_is_in_the_report(db, tmp_path):
     steps = [{"delete": '"spam"'}, {"decontaminate": str(tmp_path / "missing.jsonl")}, "delete_duplicates"]
     with pytest.raises(ngramdb.errors.LoadError, match="missing"):
