@@ -15,7 +15,7 @@ from ngramdb.errors import NgramdbError, QueryCancelled, StorageError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import corpora, exporting
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting
     from ngramdb.api.verbs import corpora as analyzing
     from ngramdb.engine.changes import audit, compaction, removals
     from ngramdb.engine.changes import change as changes
@@ -41,6 +41,8 @@ else:
     analyzing = lazy_module("ngramdb.api.verbs.corpora")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     attached = lazy_module("ngramdb.engine.corpus.attached")
+    contamination = lazy_module("ngramdb.api.verbs.contamination")
+    decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
     audit = lazy_module("ngramdb.engine.changes.audit")
     changes = lazy_module("ngramdb.engine.changes.change")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
@@ -215,6 +217,26 @@ class DatabaseSession:
         /,
     ) -> AddedFields:
         return corpora.add_fields(self._database, name, table, key, column, names, replaces)
+
+    def run_decontaminate(
+        self,
+        name: str,
+        path: str,
+        measure: Mapping[str, Any],
+        options: Mapping[str, Any],
+        deletes: bool,
+        statement: str,
+        /,
+    ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
+        self._database.require_own(name)
+        return decontaminating.listed_items(
+            self._database,
+            name,
+            path,
+            contamination.Criterion.of(**measure),
+            contamination.Reading(**options),
+            statement if deletes else None,
+        )
 
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written:
         return exporting.export_rows(rows, path, **options)

@@ -148,6 +148,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given |= {"NGRAM"}.intersection(scope)
     if head[:1] == ["DUPLICATES"]:
         given = given - {"LENGTH"} | _given_to_duplicates(head)
+    if head[:1] == ["DECONTAMINATE"]:
+        given |= {"BY", "DELETE"}.intersection(scope)
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
         given -= {"WITH"}  # STARTING WITH is not the clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names

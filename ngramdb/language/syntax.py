@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ngramdb import fork_safety
 from ngramdb.registries import (
     ASSOCIATION_MEASURES,
+    CONTAMINATION_NAMES,
     DIALECTS,
     DOCUMENT_FUNCTIONS,
     KEYNESS_MEASURES,
@@ -50,6 +51,7 @@ NAMES = (
     "FUNCTION_NAME",
     "DIALECT_NAME",
     "EXPRESSION_NAME",
+    "CONTAMINATION_NAME",
 )
 # Names from a registry, which count in any case; the binder rejects others.
 REGISTERED: Mapping[str, Collection[str]] = {
@@ -58,6 +60,7 @@ REGISTERED: Mapping[str, Collection[str]] = {
     "FUNCTION_NAME": DOCUMENT_FUNCTIONS,
     "DIALECT_NAME": DIALECTS,
     "EXPRESSION_NAME": TEXT_EXPRESSIONS,
+    "CONTAMINATION_NAME": CONTAMINATION_NAMES,
 }
 STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL", "VERSION_LITERAL")
 

@@ -77,6 +77,21 @@ class DataRules:
     def delete_near_duplicates(self, children: list[Any]) -> ast.DeleteNearDuplicates:
         return statement_of(ast.DeleteNearDuplicates, children)
 
+    def decontaminate(self, children: list[Any]) -> ast.Decontaminate:
+        return statement_of(ast.Decontaminate, children, path=node_of(children[2]))
+
+    def by_contamination(self, children: list[Any]) -> Clause:
+        # After the name: the length of n-grams in parentheses, a comparison, both or neither.
+        n = children[3].node if has_terminal(children[2:3], "LPAR") else None
+        rest = children[5:] if n is not None else children[2:]
+        operator = operator_of(rest[0]) if rest else ">="
+        threshold = node_of(rest[1]) if rest else None
+        name = ast.Name(children[1].node.value.lower(), span=children[1].node.span)
+        by = ast.ByContamination(name, n, operator, threshold, span=span_of(children))
+        return clause_of("BY", by, children)
+
+    deleting = flag_clause("DELETE")
+
     def normalize(self, children: list[Any]) -> Clause:
         return clause_of("NORMALIZE", tuple(child.type for child in children[1::2]), children)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         corpora,
         count,
         cuts,
+        decontamination,
         dispersion,
         dist,
         docs,
@@ -56,6 +57,7 @@ else:
     dispersion = lazy_module("ngramdb.questions.dispersion")
     dist = lazy_module("ngramdb.questions.dist")
     docs = lazy_module("ngramdb.questions.docs")
+    decontamination = lazy_module("ngramdb.questions.decontamination")
     duplicate_spans = lazy_module("ngramdb.questions.duplicate_spans")
     duplicates = lazy_module("ngramdb.questions.duplicates")
     fields = lazy_module("ngramdb.questions.fields")
@@ -89,6 +91,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "CutDuplicates": lambda: cuts.bind_duplicates,
     "CutSpans": lambda: cuts.bind_spans,
     "Delete": lambda: maintenance.bind_delete,
+    "Decontaminate": lambda: decontamination.bind,
     "DeleteDuplicates": lambda: duplicates.bind_delete,
     "DeleteNearDuplicates": lambda: near_duplicates.bind_delete,
     "Describe": lambda: show.bind_describe,

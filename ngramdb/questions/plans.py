@@ -342,6 +342,16 @@ class Session(Protocol):
         replaces: bool,
         /,
     ) -> FieldsReport: ...
+    def run_decontaminate(
+        self,
+        name: str,
+        path: str,
+        measure: Mapping[str, Any],
+        options: Mapping[str, Any],
+        deletes: bool,
+        statement: str,
+        /,
+    ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]: ...
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written: ...
     def run_export(self, documents: Plan, path: str, options: Mapping[str, Any], /) -> Written: ...
     def run_analyze(self, name: str, order: int | None, /) -> Analysis: ...

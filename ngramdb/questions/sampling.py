@@ -64,7 +64,7 @@ def drawn_seed(scope: Scope, node: ast.Scalar | None) -> int:
 
 
 class Seeded(Protocol):
-    """Whatever draws by a seed."""
+    """An object with a seed."""
 
     @property
     def seed(self) -> int: ...

@@ -300,7 +300,7 @@ class _Drawing:
         parts = []
         if short:
             shown = ", ".join(short[:5]) + (f" and {len(short) - 5:,} more" if len(short) > 5 else "")
-            parts.append(f"fewer tokens than asked for, so all documents were drawn ({shown})")
+            parts.append(f"all documents were drawn, since they have too few tokens ({shown})")
         if n_without and by is not None:
             what = f"{n_without:,} document{'' if n_without == 1 else 's'}"
             why = "of other values" if self._sampling.weights else f"without {by.label()}"

@@ -34,7 +34,7 @@ STATEMENTS = """
     use count patterns count-docs prob using dist score generate docs conditions document-functions raw-text
     kwic collocates keywords dispersion duplicates ngrams near-duplicates trace sample explain create-corpus
     copy-from drop-corpus attach show check set
-    delete-docs delete-duplicates cut-duplicates cut-spans sums-and-differences alter-corpus
+    delete-docs delete-duplicates cut-duplicates cut-spans decontaminate sums-and-differences alter-corpus
     restore-corpus keep-version compact copy-to analyze delete-near-duplicates update
 """
 STORY = [

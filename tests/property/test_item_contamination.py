@@ -66,6 +66,13 @@ def test_the_report_is_what_comparing_finds(tmp_path, seed, folded):
             )
             assert found.contaminated == len({doc for _, doc in hits})
             told = json.loads(report.read_text())
+            fold = " NORMALIZE CASE" * folded
+            listed = db.execute(f"DECONTAMINATE AGAINST ? BY {by}({n}) >= {threshold}{fold}", [str(path)])
+            names = ("item", "tokens", "covered", "value", "longest", "documents")
+            assert [tuple(row[name] for name in names) for row in listed.to_dicts()] == [
+                tuple(row[name] for name in names) for row in told["items"]
+            ]
+            assert listed.summary["contaminated_documents"] == found.contaminated
             pairs = {
                 (item["item"], doc["doc_id"]): item["value"]
                 for doc in told["documents"]

@@ -29,6 +29,7 @@ from ngramdb.api.verbs.item_contamination import (
     ItemFindings,
     find_items,
     is_item_report,
+    item_rows,
     spans_by_document,
     write_report,
 )
@@ -155,6 +156,44 @@ def decontaminate(
     return found.reported(outcome.documents, outcome.documents, outcome.version)
 
 
+def listed_items(
+    database: Database, name: str, path: str, criterion: Criterion, reading: Reading, statement: str | None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return a row per item of a set of which a document has an n-gram, and the totals: DECONTAMINATE.
+
+    `statement` is None to change nothing; otherwise contaminated documents are removed, and it is recorded.
+    The totals are `items`, `items_short`, and `contaminated_documents`, or `removed_documents`,
+    `removed_tokens` and `version`.
+    """
+    view = database.snapshot.view(name)
+    sets = evaluation_sets(view, [path], reading, criterion)
+    if statement is None:
+        rows, _, chosen = _listed(view, name, sets)
+        found = {"contaminated_documents": sum(map(len, chosen))}
+    else:
+        with database.change(name, f"decontaminate {name}") as change:
+            rows, contaminated, chosen = _listed(change.view, name, sets)
+            notes = list(_notes(change.view, chosen, contaminated, not criterion.folds))
+            change.remove(chosen, notes, statement=statement)
+            done = change.commit()
+        found = {
+            "removed_documents": done.documents,
+            "removed_tokens": done.tokens,
+            "version": done.version,
+        }
+    short = sum(one.n_short(view) for one in sets)
+    return rows, {"items": sum(one.items.n_documents for one in sets), "items_short": short, **found}
+
+
+def _listed(
+    view: CorpusView, name: str, sets: Sequence[EvaluationSet]
+) -> tuple[list[dict[str, Any]], list[Contaminated], list[Docs]]:
+    """Return the rows of items, and the contaminated documents with those of each segment."""
+    findings: list[ItemFindings] = []
+    found, chosen = _find(view, name, sets, DEFAULT_SOURCE_FIELD, None, findings)
+    return [row for one in findings for row in item_rows(view, one)], found.contaminated, chosen
+
+
 def _refuse_inputs(report: str, sets: Sequence[EvaluationSet]) -> None:
     """Raise InvalidArgument if the report would overwrite a file of the evaluation sets."""
     for path in (path for one in sets for path in one.files):
@@ -186,19 +225,24 @@ def _source_path(view: CorpusView, asked: str | None) -> str:
 
 
 def _find(
-    view: CorpusView, name: str, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
+    view: CorpusView,
+    name: str,
+    sets: Sequence[EvaluationSet],
+    source_field: str,
+    report: Path | None,
+    items: list[ItemFindings] | None = None,
 ) -> tuple[_Findings, list[Docs]]:
     """Return the findings in a version of the corpus, and the contaminated documents of each segment.
 
-    If a report is requested, write it as well.
+    If a report is requested, write it as well. The findings of items are added to `items`, if given.
     """
     found = _Findings(documents=view.n_documents)
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]
     by_items = report is not None and is_item_report(os.fspath(report))
     by_document = not contamination_measure(sets[0].by.by).of_items
-    findings = []
+    findings = [] if items is None else items
     for one in sets:
-        if by_items or not by_document:
+        if by_items or not by_document or items is not None:
             findings.append(find_items(view, one))
         if not by_document:
             hits = _found_by_items(view, findings[-1], found, source_field)

@@ -203,7 +203,7 @@ def write_report(path: str, view: CorpusView, name: str, findings: Sequence[Item
         "corpus_documents": view.n_documents,
         "criterion": _criterion(findings[0].one.by),
         "sets": [_set(one) for one in findings],
-        "items": [row for one in findings for row in _items(view, one)],
+        "items": [row for one in findings for row in item_rows(view, one)],
     }
     report["documents"] = _documents(view, findings)
     if endings_of(path)[0] == ".json":
@@ -236,7 +236,7 @@ def _set(found: ItemFindings) -> dict[str, Any]:
     }
 
 
-def _items(view: CorpusView, found: ItemFindings) -> Iterator[dict[str, Any]]:
+def item_rows(view: CorpusView, found: ItemFindings) -> Iterator[dict[str, Any]]:
     """Yield a row for each item of which anything occurs."""
     listed = [np.argsort(pairs.items, kind="stable") for pairs, _ in found.pairs]
     for item in found.found.tolist():

@@ -8,7 +8,7 @@ from textwrap import indent
 
 from ngramdb.lazy import imported
 from ngramdb.questions.definition import Help, request_named
-from ngramdb.registries import ASSOCIATION_MEASURES, KEYNESS_MEASURES
+from ngramdb.registries import ASSOCIATION_MEASURES, CONTAMINATION_NAMES, KEYNESS_MEASURES
 
 # Addresses of questions, in the order of the grammar and in that of the examples.
 _IN_GRAMMAR = (
@@ -29,6 +29,7 @@ _OTHERS_IN_GRAMMAR = (
         "CUT DUPLICATES",
         "DELETE NEAR DUPLICATES",
         "CUT SPANS",
+        "DECONTAMINATE",
         "ALTER CORPUS",
         "ADD FIELDS",
         "DROP FIELD",
@@ -51,7 +52,10 @@ _OTHERS_IN_EXAMPLES = (
     *("EXPLAIN", "CREATE CORPUS", "COPY", "USE", "ATTACH", "DESCRIBE", "ANALYZE", "KEEP VERSION", "CHECK"),
     *("SHOW", "SET", "ADD FIELDS", "UPDATE"),
 )
-_MODULES = ("corpora", "cuts", "duplicates", "fields", "maintenance", "near_duplicates", "show", "update")
+_MODULES = (
+    *("corpora", "cuts", "decontamination", "duplicates", "fields", "maintenance", "near_duplicates"),
+    *("show", "update"),
+)
 
 # Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
 # how it is done here.
@@ -81,6 +85,7 @@ TOPICS: dict[str, tuple[str, str]] = {
 }
 
 _ASSOCIATION = " | ".join(ASSOCIATION_MEASURES).upper()
+_CONTAMINATION = " | ".join(CONTAMINATION_NAMES).upper()
 _KEYNESS = " | ".join(KEYNESS_MEASURES).upper().replace("SIMPLE", "SIMPLE [(number)]")
 _GRAMMAR = (
     """\
@@ -100,6 +105,7 @@ model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
     f"""\
 association: {_ASSOCIATION}
 keyness:    {_KEYNESS}
+contamination: {_CONTAMINATION}
 """
     """\
 documents:  source [WHERE condition] | WHERE condition

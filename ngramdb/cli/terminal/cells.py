@@ -25,7 +25,7 @@ QUANTITIES = frozenset(
     {
         *("count", "cont_count", "context_count", "documents", "tokens", "vocabulary", "bytes", "length"),
         *("skipped", "rows", "probes", "removed", "deleted", "bytes_before", "bytes_after"),
-        *("documents_dropped", "ngrams", "waste", "duplicate_tokens", "longest"),
+        *("documents_dropped", "ngrams", "waste", "duplicate_tokens", "longest", "contaminated"),
     }
 )
 # Columns of tokens, in which a blank at an end matters and must be visible.

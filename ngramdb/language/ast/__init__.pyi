@@ -3,6 +3,7 @@ from .data import Alter as Alter
 from .data import Analyze as Analyze
 from .data import Assignment as Assignment
 from .data import Attach as Attach
+from .data import ByContamination as ByContamination
 from .data import Check as Check
 from .data import Compact as Compact
 from .data import CopyFrom as CopyFrom
@@ -10,6 +11,7 @@ from .data import CopyTo as CopyTo
 from .data import CreateCorpus as CreateCorpus
 from .data import CutDuplicates as CutDuplicates
 from .data import CutSpans as CutSpans
+from .data import Decontaminate as Decontaminate
 from .data import Delete as Delete
 from .data import DeleteDuplicates as DeleteDuplicates
 from .data import DeleteNearDuplicates as DeleteNearDuplicates

@@ -186,6 +186,28 @@ class Alter(Statement):
 
 
 @dataclass(frozen=True)
+class ByContamination(Node):
+    """BY measure [(n)] [>= | > threshold]. `name` is lower case."""
+
+    name: Name
+    n: Scalar | None = None
+    operator: str = ">="
+    threshold: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Decontaminate(Statement):
+    """DECONTAMINATE AGAINST 'path' [(options)] [BY measure …] [NORMALIZE CASE, SPACE] [DELETE]."""
+
+    path: Scalar
+    source: Source | None = None
+    by: ByContamination | None = None
+    normalize: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    delete: bool = False
+
+
+@dataclass(frozen=True)
 class AddFields(Statement):
     """ALTER CORPUS name ADD FIELDS FROM 'path or glob' ON key [(field, …)] [REPLACE]."""
 

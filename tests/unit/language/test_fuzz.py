@@ -356,6 +356,13 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Delete: statement(
         conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields | calls)
     ),
+    ast.Decontaminate: statement(
+        filled("DECONTAMINATE AGAINST {}{}", strings, st.just("") | options.map(" {}".format)),
+        FROM=sources,
+        BY=st.sampled_from(["palm", "GPT3(5)", "Longest(?) > 0.5", "llama2 >= :p"]),
+        NORMALIZE=st.sampled_from(["CASE", "SPACE, CASE"]),
+        DELETE=st.just(""),
+    ),
     ast.DeleteDuplicates: statement(
         st.just("DELETE DUPLICATES"),
         FROM=sources,

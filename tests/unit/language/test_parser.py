@@ -274,6 +274,20 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
             against=source("wiki"),
         ),
     ),
+    (
+        "DECONTAMINATE AGAINST 'x' BY Palm(?) > 0.5 NORMALIZE space DELETE FROM wiki",
+        ast.Decontaminate(
+            Value("x"),
+            by=ast.ByContamination(Name("palm"), Parameter(index=0), ">", Value(0.5)),
+            normalize=("SPACE",),
+            delete=True,
+            source=source("wiki"),
+        ),
+    ),
+    (
+        "DECONTAMINATE AGAINST ? BY gpt3",
+        ast.Decontaminate(Parameter(index=0), by=ast.ByContamination(Name("gpt3"))),
+    ),
     ("DELETE DUPLICATES KEEP NONE", ast.DeleteDuplicates(keep=ast.Keep(keeps_one=False))),
     (
         "CUT DUPLICATES LENGTH >= 5 TOKENS KEEP NONE MIN COUNT 3",

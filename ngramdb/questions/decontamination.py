@@ -1,0 +1,125 @@
+"""DECONTAMINATE: the items of an evaluation set that a corpus has; documents with too much are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from ngramdb.errors import PlanError
+from ngramdb.executor.result import Result
+from ngramdb.language import ast
+from ngramdb.lazy import dataclass
+from ngramdb.planner.parameters import LOAD_OPTIONS
+from ngramdb.planner.plan import Plan
+from ngramdb.planner.scope import Scope
+from ngramdb.questions.plans import Action, Session
+from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
+
+COLUMNS = (
+    *("item", "id", "tokens", "covered", "value", "longest", "documents", "contaminated"),
+    "text",
+)
+TYPES = (int, str, int, float, float, int, int, int, str)
+# Keys of the rows of the report by item, in the order of COLUMNS.
+_KEYS = (
+    *("item", "item_id", "tokens", "covered", "value", "longest", "documents", "contaminated_documents"),
+    "longest_text",
+)
+OPTIONS = {name: LOAD_OPTIONS[name] for name in ("text", "format", "separator")}
+
+# Syntax and examples, for help.
+HELP = {
+    "DECONTAMINATE": (
+        "DECONTAMINATE AGAINST 'path' [(options)] [BY contamination [(n)] [>= | > share]]\n"
+        "  [NORMALIZE CASE | SPACE {, …}] [DELETE] [FROM corpus]",
+        (
+            "DECONTAMINATE AGAINST 'exam.jsonl' BY palm",
+            "items of an evaluation set that documents have, with how much of each",
+        ),
+    ),
+}
+
+
+def bind(scope: Scope, node: ast.Decontaminate) -> Plan:
+    """Bind DECONTAMINATE."""
+    source = node.source
+    if source is not None and not (len(source.terms) == 1 and source.terms[0].version is None):
+        scope.fail(PlanError, "DECONTAMINATE is for one corpus, as it is now", source)
+    if len(set(node.normalize)) < len(node.normalize):
+        scope.fail(PlanError, "NORMALIZE names the same difference twice", node)
+    if "NFC" in node.normalize:
+        what = "texts are compared as the tokenizer reads them, without NFC; NORMALIZE takes CASE and SPACE"
+        scope.fail(PlanError, what, node)
+    path = scope.path(node.path, "the path after AGAINST")
+    measure = _measure(scope, node.by)
+    measure |= {"lower": "CASE" in node.normalize, "fold_space": "SPACE" in node.normalize}
+    options = scope.options(node.options, OPTIONS)
+    name = scope.corpus(source).entry.name
+    return Decontaminate(name, path, measure, options, node.delete, scope.written(node))
+
+
+def _measure(scope: Scope, node: ast.ByContamination | None) -> dict[str, Any]:
+    """Return the measure, its length of n-grams and its threshold."""
+    if node is None:
+        return {"by": DEFAULT_CONTAMINATION, "n": None, "threshold": None, "strict": False}
+    if node.name.value not in CONTAMINATION_NAMES:
+        scope.unknown("measure", node.name, CONTAMINATION_NAMES, "")
+    if node.operator not in (">", ">="):
+        scope.fail(PlanError, f"a share is too large if it is >= or > a number, not {node.operator}", node)
+    threshold: Any = None
+    if node.threshold is not None:
+        threshold = scope.scalar(node.threshold)
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not (is_number and 0 <= threshold <= 1):
+            scope.refuse(f"a threshold must be a share from 0 to 1, not {threshold!r}", node.threshold)
+    return {
+        "by": node.name.value,
+        "n": scope.number(node.n, f"the length of n-grams of {node.name.value}", 1),
+        "threshold": threshold,
+        "strict": node.operator == ">",
+    }
+
+
+@dataclass(frozen=True)
+class Decontaminate(Action):
+    """DECONTAMINATE.
+
+    measure : `by`, `n`, `threshold`, `strict`, `lower`, `fold_space`; None for numbers of the measure
+    options : how the file is read
+    """
+
+    name: str
+    path: str
+    measure: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    deletes: bool = False
+    statement: str = ""
+
+    def label(self) -> str:
+        verb = "remove documents with" if self.deletes else "find"
+        return f"{verb} items of {self.path} in {self.name}, by {self.measure['by']}"
+
+    def details(self) -> tuple[str, ...]:
+        measure = contamination_measure(self.measure["by"])
+        n = measure.n if self.measure["n"] is None else self.measure["n"]
+        threshold = measure.threshold if self.measure["threshold"] is None else self.measure["threshold"]
+        sign = ">" if self.measure["strict"] or not threshold else ">="
+        folded = [what for what, name in (("case", "lower"), ("space", "fold_space")) if self.measure[name]]
+        parts = [f"{n}-grams, share {sign} {threshold:g}"]
+        return (*parts, *([f"regardless of {', '.join(folded)}"] if folded else []))
+
+    def act(self, session: Session) -> Result:
+        """Return a row per item of which any n-gram occurs, those with the largest value first."""
+        found, summary = session.run_decontaminate(
+            self.name, self.path, self.measure, self.options, self.deletes, self.statement
+        )
+        rows = [tuple(row[key] for key in _KEYS) for row in found]
+        said = {name: value for name, value in summary.items() if name != "items_short"}
+        short = summary["items_short"]
+        if short:
+            are = "item is" if short == 1 else "items are"
+            said["note"] = f"{short:,} {are} too short to be compared; a smaller n finds more"
+        result = Result(COLUMNS, iter([rows]), summary=said, n_rows=len(rows), types=TYPES)
+        result.found = bool(rows)
+        return result
