@@ -86,82 +86,46 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
     database = tmp_path / "dump.ngdb"
     question = "which of these is the capital of the country that lies between two large seas"
     texts = ["a fine page", "lorem ipsum dolor", f"forum post : {question} ?", "another page", question, "x"]
+    texts += ["a fine page", "so a fine page it is"]
     dump, exam = tmp_path / "dump.jsonl", tmp_path / "exam.jsonl"
-    lines = [json.dumps({"text": text, "source": ("web", "book")[i % 2]}) for i, text in enumerate(texts)]
+    lines = [json.dumps({"text": text, "n": n}) for n, text in enumerate(texts)]
     dump.write_text("\n".join(lines) + "\n")
     exam.write_text(json.dumps({"text": question}) + "\n")
-    out, record = tmp_path / "clean.jsonl", tmp_path / "removed.jsonl"
-    wanted = ["--phrase", "lorem ipsum", "--evaluation", str(exam), "--threshold", "0.3"]
-    files = ["--out", str(out), "--record", str(record)]
-    printed = run("curate.py", database, str(dump), *wanted, *files, "--dry-run")
-    assert printed == [
-        "loaded 6 documents, 43 tokens",
-        "'lorem ipsum': 1 times in 1 documents",
+    out, report = tmp_path / "clean.jsonl", tmp_path / "report.html"
+    wanted = ["--phrase", "lorem ipsum", "--evaluation", str(exam), "--out", str(out)]
+    seen = [
+        "'lorem ipsum': 1 times",
         "  1: [lorem ipsum] dolor",
-        f"{exam}, source book: 0 of 3 documents (0.00%)",
-        f"{exam}, source web: 2 of 3 documents (66.67%)",
-        "would remove 2 contaminated documents",
+        "document 0 is contained in 7 (words)",
+        "document 4 is contained in 2 (words)",
+        "document 6 is contained in 7 (words)",
+        f"{exam}: 1 of 1 items have n-grams in documents",
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump.jsonl", "exam.jsonl"]
-    printed = run("curate.py", database, str(dump), *wanted, *files)
+    steps = [
+        "delete, where = '\"lorem ipsum\" MATCH TEXT': 1 of 8 documents",
+        "delete_duplicates: 1 of 7 documents",
+        "delete_near_duplicates: 2 of 6 documents",
+        f"decontaminate, against = {[str(exam)]}, by = 'palm': 1 of 4 documents",
+        f"export, path = {str(out)!r}: 0 of 3 documents",
+    ]
+    printed = run("curate.py", database, str(dump), *wanted, "--dry-run")
+    assert printed == ["loaded 8 documents, 52 tokens", *seen, *steps, "3 documents would be left"]
+    assert not out.exists()
+    printed = run("curate.py", database, str(dump), *wanted, "--report", str(report))
     assert printed == [
-        "loaded 6 documents, 43 tokens",
-        "'lorem ipsum': 1 times in 1 documents",
-        "  1: [lorem ipsum] dolor",
-        f"{exam}, source book: 0 of 3 documents (0.00%)",
-        f"{exam}, source web: 2 of 3 documents (66.67%)",
-        "removed 2 contaminated documents",
-        "removed 1 documents with any of 1 phrases",
-        f"3 documents written to {out}, 3 records to {record}",
+        "loaded 0 documents, 0 tokens",
+        *seen,
+        *steps,
         "RESTORE CORPUS `books` TO VERSION 3 takes back what this run removed",
         "yes  CHECK finds nothing",
-        "yes  3 documents are left",
-        "yes  no phrase occurs any more",
-        "yes  nothing is contaminated any more",
+        "yes  no phrase is left",
+        "yes  no copy is left",
+        "yes  nothing is contaminated",
     ]
-    assert out.read_text().splitlines() == [lines[0], lines[3], lines[5]]
-    assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [2, 4, 1]
-
-
-def test_curate_keeps_the_version_to_restore_whatever_the_number_of_phrases(tmp_path: Path) -> None:
-    dump, files = tmp_path / "dump.jsonl", []
-    for name in ("out", "record"):
-        files += [f"--{name}", str(tmp_path / f"{name}.jsonl")]
-    dump.write_text("".join(json.dumps({"text": f"spam{i:03} here"}) + "\n" for i in range(121)))
-    phrases = [part for i in range(120) for part in ("--phrase", f"spam{i:03}")]
-    printed = run("curate.py", tmp_path / "dump.ngdb", str(dump), *phrases, *files)
-    (told,) = (line for line in printed if line.startswith("RESTORE"))
-    with ngramdb.connect(tmp_path / "dump.ngdb") as db:
-        db.execute(told.partition(" takes back")[0])
-        assert db.corpus("books").n_documents == 121
-
-
-def test_curate_loads_no_file_twice_however_it_was_stopped(tmp_path: Path) -> None:
-    """A dry run makes no database; after an error, or a run that ended well, files are not loaded again."""
-    database, dump, exam = (tmp_path / name for name in ("dump.ngdb", "dump.jsonl", "exam.jsonl"))
-    lines = [json.dumps({"text": text}) for text in ("a fox", "a dog", "the cat")]
-    dump.write_text("\n".join(lines) + "\n")
-    exam.write_text(json.dumps({"question": "the cat"}) + "\n")
-    out = tmp_path / "clean.jsonl"
-    given = [str(dump), "--phrase", "fox", "--out", str(out), "--record", str(tmp_path / "removed.jsonl")]
-    exams = ["--evaluation", str(exam), "--ngram", "2"]
-
-    def failed(*arguments: str) -> str:
-        done = ran("curate.py", database, "books", *arguments)
-        assert done.code == 1, done.out
-        return done.errors
-
-    assert run("curate.py", database, *given, "--dry-run")[0] == "loaded 3 documents, 6 tokens"
-    assert not database.exists()
-    assert "text" in failed(*given, *exams)  # the items' text is another field
-    with ngramdb.connect(database, read_only=True) as db:
-        assert db.corpus("books").n_documents == 3  # nothing was removed before the error
-    assert "leave the files out" in failed(*given, "--dry-run")
-    printed = run("curate.py", database, *given, *exams, "--evaluation-text", "question")
-    assert printed[0] == "loaded 0 documents, 0 tokens" and printed[-3].endswith("1 documents are left")
-    assert out.read_text().splitlines() == lines[1:2]
-    assert run("curate.py", database, *given)[0] == "loaded 0 documents, 0 tokens"
-    assert out.read_text().splitlines() == lines[1:2]
+    assert out.read_text().splitlines() == [lines[3], lines[5], lines[7]]
+    assert "lorem ipsum dolor" in report.read_text()
+    again = run("curate.py", database, str(dump), *wanted)
+    assert sum(line.endswith(": done before") for line in again) == len(steps)
 
 
 @pytest.mark.parametrize("tokenizer", ["words", "chars", "bytes", "sub-words"])
@@ -173,13 +137,8 @@ def test_curate_leaves_no_phrase_that_grep_finds(tmp_path: Path, tokenizer: str)
     dump.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
     phrases = ["fox", "a ", "."]
     wanted = ["--tokenizer", tokenizer, *(part for phrase in phrases for part in ("--phrase", phrase))]
-    files = ["--out", str(out), "--record", str(tmp_path / "removed.jsonl")]
-    printed = run("curate.py", tmp_path / "dump.ngdb", str(dump), *wanted, *files)
-    assert printed[-3:] == [
-        "yes  CHECK finds nothing",
-        "yes  3 documents are left",
-        "yes  no phrase occurs any more",
-    ]
+    printed = run("curate.py", tmp_path / "dump.ngdb", str(dump), *wanted, "--out", str(out))
+    assert printed[-3:] == ["yes  CHECK finds nothing", "yes  no phrase is left", "yes  no copy is left"]
     left = out.read_text()
     assert not any(phrase in json.loads(line)["text"] for line in left.splitlines() for phrase in phrases)
     assert [json.loads(line)["text"] for line in left.splitlines()] == ["f ox", "Fox", "x"]
