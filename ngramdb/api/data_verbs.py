@@ -541,26 +541,36 @@ class DataVerbs:
         where: str | None = None,
         *,
         length: int = 50,
+        unit: str = "tokens",
         min_count: int = 2,
         keep: str = "first",
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
+        against: str | None = None,
+        on: str = "characters",
+        gap_share: float | None = None,
+        min_rest: float | None = None,
+        max_pieces: int | None = None,
         params: ParameterValues = None,
         reason: str = "",
     ) -> CutReport:
         """Cut repeated text out of documents, in one commit: CUT DUPLICATES.
 
         Of text that is repeated, one copy stays. A document keeps its id and its metadata, and no n-gram
-        crosses a cut. Documents of which nothing is left are removed. Afterwards no `length` tokens occur
-        twice, or `min_count` times.
+        crosses a cut. Documents of which nothing is left are removed.
 
         Parameters
         ----------
         where, params : a condition as after WHERE; only documents that meet it are compared and cut
-        length : the least length of repeated text, in tokens
+        length, unit : the least length of repeated text, in "tokens" or "bytes"
         min_count : how often it must occur
         keep : "first", the copy in the document with the smallest id, or "none"
         keep_by, descending : fields; the copy in the document that is first in their order is kept
+        against : another corpus of the database; text that it has is cut here
+        on : where cuts begin and end: "characters", "words" or "lines"; they shrink to whole words or lines
+        gap_share : the least share of cut tokens at which all from one cut to another is cut
+        min_rest : the least share of a document's tokens that must be left, or it is removed
+        max_pieces : the most pieces that a document may consist of, or it is removed
         reason : the reason, for the audit record
 
         Returns
@@ -571,7 +581,7 @@ class DataVerbs:
         Raises
         ------
         InvalidArgument
-            An invalid length, count or value of `keep`.
+            An invalid value of an argument; a length in bytes, or lines, of token ids without texts.
         ExecutionError
             The text of a document has other tokens than those stored.
 
@@ -579,10 +589,10 @@ class DataVerbs:
         -----
         Cost: 2 to 60 ns per token to find duplicates; about 80 ns per token of each segment with a cut.
         """
+        arguments = locals()
         self._bound.check_whole("cut_duplicates")
         _check_reason(reason)
-        text = cuts.duplicates_statement(self.name, where, length, min_count, keep, keep_by, descending)
-        return self._cut(text, params, reason)
+        return self._cut(cuts.duplicates_statement(self.name, arguments), params, reason)
 
     @commits
     @checked_flags
@@ -592,6 +602,10 @@ class DataVerbs:
         where: str | None = None,
         *,
         context: int = 0,
+        on: str = "characters",
+        gap_share: float | None = None,
+        min_rest: float | None = None,
+        max_pieces: int | None = None,
         match_text: bool | None = None,
         ignore_case: bool | None = None,
         params: ParameterValues = None,
@@ -607,6 +621,7 @@ class DataVerbs:
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : condition on documents, as after WHERE
         context : number of tokens on either side that are cut with each occurrence, as far as a cut
+        on, gap_share, min_rest, max_pieces : as of `cut_duplicates`
         match_text, ignore_case : MATCH TEXT and IGNORE CASE; by default, the setting `match` applies
         reason : the reason, for the audit record
 
@@ -623,10 +638,10 @@ class DataVerbs:
         -----
         Cost: that of finding the occurrences; about 80 ns per token of each segment with a cut.
         """
+        arguments = locals()
         self._bound.check_whole("cut_spans")
         _check_reason(reason)
-        text = cuts.spans_statement(self.name, pattern, where, context, match_text, ignore_case)
-        return self._cut(text, params, reason)
+        return self._cut(cuts.spans_statement(self.name, arguments), params, reason)
 
     def _cut(self, text: str, params: ParameterValues, reason: str) -> CutReport:
         with self._bound.work():

@@ -7,7 +7,8 @@ is valid. Tokens that stay are not tokenized again. Texts of cut documents are m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.byte_places import byte_places
+from ngramdb.curation.cut_rules import ON_CHARACTERS, CutRule, TextCuts, bridged, on_borders
 from ngramdb.curation.windows import Ranges
 from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
@@ -74,19 +76,28 @@ class CutReport(NamedTuple):
     version: int
 
 
-def cut(change: Change, ranges: Sequence[Ranges], *, statement: str = "", reason: str = "") -> CutReport:
+def cut(
+    change: Change,
+    ranges: Sequence[Ranges],
+    rule: CutRule = ON_CHARACTERS,
+    *,
+    statement: str = "",
+    reason: str = "",
+) -> CutReport:
     """Cut tokens out of the documents of a corpus, and commit. Documents that are cut whole are removed.
 
     Parameters
     ----------
     change : the change of the corpus
     ranges : the tokens to cut, per added segment of `change.view`
+    rule : where cuts begin and end, and which documents are cut as a whole
     statement, reason : the statement that cuts, and why, for the audit record
 
     Raises
     ------
     InvalidArgument
-        a range of a document that was removed, or across documents
+        a range of a document that was removed, or across documents; a document without a text, so that it
+        has no words or lines
     ExecutionError
         the text of a document has other tokens than those stored
 
@@ -94,13 +105,12 @@ def cut(change: Change, ranges: Sequence[Ranges], *, statement: str = "", reason
     documents. Memory: 7 bytes per token that is sorted at a time.
     """
     view = change.view
-    segments = [
-        CutSegment(segment, found, view.tokenizer) if len(found.starts) else None
-        for segment, found in zip(view.segments, ranges, strict=True)
-    ]
-    for i, segment in enumerate(segments):
-        if segment is not None and np.isin(segment.touched, view.removed(i), assume_unique=True).any():
+    segments: list[CutSegment | None] = []
+    for i, (segment, found) in enumerate(zip(view.segments, ranges, strict=True)):
+        source = CutSegment(segment, found, view.tokenizer, rule) if len(found.starts) else None
+        if source is not None and np.isin(source.touched, view.removed(i), assume_unique=True).any():
             raise InvalidArgument("a document that was removed before cannot be cut")
+        segments.append(source if source is not None and len(source.touched) else None)
     made = [segment for segment in segments if segment is not None]
     outcome = change.replace_segments(segments, statement=statement, reason=reason)
     left = [one for segment in made for one in segment.cuts.values()]
@@ -116,10 +126,11 @@ class CutSegment(Segment):
     Numbers of documents are those of the segment that it is made of; those in `gone` have no content.
     """
 
-    def __init__(self, segment: Segment, ranges: Ranges, tokenizer: Tokenizer) -> None:
+    def __init__(self, segment: Segment, ranges: Ranges, tokenizer: Tokenizer, rule: CutRule) -> None:
         super().__init__(segment.path, segment.n_tokens, segment.n_documents, segment.first_doc_id)
         self._whole = segment
         self._tokenizer = tokenizer
+        self._rule = rule
         self.n_breaks = segment.n_breaks
         self.cuts: dict[int, CutDocument] = {}
         gone = []
@@ -141,21 +152,63 @@ class CutSegment(Segment):
         self.gone: Docs = np.array(gone, dtype=np.uint32)
 
     def _cut(self, i: int, starts: Places, stops: Places) -> CutDocument:
-        segment = self._whole
+        segment, rule = self._whole, self._rule
         content = segment.text(i, self._tokenizer)
-        places = None if content is None else byte_places(segment, self._tokenizer, i, content)
-        if content is not None and places is not None:
-            starts, stops = _on_characters(starts, stops, content, *places)
-        spans = np.zeros((len(starts), 2), dtype=np.int64)
-        if places is not None and len(starts):
-            spans = np.stack([places[0][starts], places[1][stops - 1]], axis=1)
+        places = None
+        if content is not None:
+            places = TextCuts(content, *byte_places(segment, self._tokenizer, i, content))
+        if places is not None:
+            starts, stops = on_borders(starts, stops, places, rule.on)
+        elif rule.on != "characters":
+            what = f"{segment.path}: document {segment.doc_id(i)} has token ids without a text"
+            raise InvalidArgument(f"{what}, so it has no {rule.on}; omit ON {rule.on.upper()}")
+        if rule.gap_share is not None:
+            starts, stops = bridged(starts, stops, rule.gap_share)
+        found = self._broken(i, starts, stops, places)
+        if places is not None and self._tokenizer.has_places and len(found.starts):
+            found = self._settled(i, found, places)
         n_tokens = segment.document_length(i)
-        before, at_bytes = segment.breaks_of(np.array([i], dtype=np.uint32))
+        if found.n_tokens and rule.takes_all(n_tokens, found.n_tokens, 1 + len(found.breaks.tokens)):
+            return self._broken(i, np.array([0]), np.array([n_tokens]), places)
+        return found
+
+    def _settled(self, i: int, found: CutDocument, text: TextCuts) -> CutDocument:
+        """Return the cuts of document i, grown until each piece of what is left has its tokens.
+
+        Many tokenizers divide a part of a text otherwise than the whole. If one does so at a cut, the cut
+        grows by a token, then by two, by four, …
+        """
+        ids, n_more = self._whole.document(i), 1
+        while True:
+            is_left = _is_left(found, len(ids))
+            grown = is_left.copy()
+            for kept, content in _pieces_left(found, is_left, text.content):
+                interrupts.check()
+                placed = self._tokenizer.places(content.decode("utf-8", "surrogateescape"))
+                if placed is not None and not np.array_equal(placed[0], ids[kept]):
+                    at_start, at_end = _sides_to_grow(placed[0], ids, kept, is_left)
+                    grown[kept[: n_more * at_start]] = False
+                    grown[kept[len(kept) - min(n_more, len(kept)) * at_end :]] = False
+            edges = np.flatnonzero(np.diff(grown, prepend=True, append=True))
+            starts, stops = on_borders(edges[::2], edges[1::2], text, "characters")
+            if np.array_equal(starts, found.starts) and np.array_equal(stops, found.stops):
+                return found
+            found, n_more = self._broken(i, starts, stops, text), 2 * n_more
+
+    def _broken(self, i: int, starts: Places, stops: Places, text: TextCuts | None) -> CutDocument:
+        spans = np.zeros((len(starts), 2), dtype=np.int64)
+        if text is not None and len(starts):
+            ends = text.ends[stops - 1]
+            if self._rule.on == "lines":  # white space between tokens belongs to the line before
+                ends = np.append(text.begins, len(text.content))[stops]
+            spans = np.stack([text.begins[starts], ends], axis=1)
+        before, at_bytes = self._whole.breaks_of(np.array([i], dtype=np.uint32))
         tokens = np.concatenate([_left(before, starts, stops), _left(starts, starts, stops)])
         inner = np.concatenate([_left(at_bytes, *spans.T), _left(spans[:, 0], *spans.T)])
         # An earlier break comes first, so that a text keeps its place.
         tokens, first = np.unique(tokens, return_index=True)
-        kept = (tokens > 0) & (tokens < n_tokens - int((stops - starts).sum()))
+        n_left = self._whole.document_length(i) - int((stops - starts).sum())
+        kept = (tokens > 0) & (tokens < n_left)
         return CutDocument(starts, stops, spans, Breaks(tokens[kept], inner[first][kept]))
 
     @property
@@ -201,10 +254,7 @@ class CutSegment(Segment):
     def text(self, i: int, tokenizer: object) -> bytes | None:
         """Return what is left of the text of document i, None for documents loaded as token ids."""
         content = self._whole.text(i, self._tokenizer)
-        if content is None or i not in self.cuts:
-            return content
-        bounds = np.concatenate([[0], self.cuts[i].bytes.ravel(), [len(content)]]).reshape(-1, 2)
-        return b"".join(content[start:stop] for start, stop in bounds.tolist())
+        return content if content is None or i not in self.cuts else _text_left(self.cuts[i], content)
 
     def own_form(self, i: int) -> bytes | None:
         return None
@@ -217,12 +267,7 @@ class CutSegment(Segment):
         return ids[self._kept_of(i)] if i in self.cuts else ids
 
     def _kept_of(self, i: int) -> NDArray[np.bool_]:
-        """Return which tokens of document i are left."""
-        steps = np.zeros(self._whole.document_length(i) + 1, dtype=np.int8)
-        steps[self.cuts[i].starts] += 1
-        steps[self.cuts[i].stops] -= 1
-        kept: NDArray[np.bool_] = np.cumsum(steps[:-1]) == 0
-        return kept
+        return _is_left(self.cuts[i], self._whole.document_length(i))
 
     def document_length(self, i: int) -> int:
         return self._whole.document_length(i) - (self.cuts[i].n_tokens if i in self.cuts else 0)
@@ -275,6 +320,50 @@ class CutSegment(Segment):
         return np.concatenate(found)
 
 
+def _is_left(found: CutDocument, n_tokens: int) -> NDArray[np.bool_]:
+    """Return which tokens of a document are left."""
+    steps = np.zeros(n_tokens + 1, dtype=np.int8)
+    steps[found.starts] += 1
+    steps[found.stops] -= 1
+    left: NDArray[np.bool_] = np.cumsum(steps[:-1]) == 0
+    return left
+
+
+def _text_left(found: CutDocument, content: bytes) -> bytes:
+    bounds = np.concatenate([[0], found.bytes.ravel(), [len(content)]]).reshape(-1, 2)
+    return b"".join(content[start:stop] for start, stop in bounds.tolist())
+
+
+def _pieces_left(
+    found: CutDocument, is_left: NDArray[np.bool_], content: bytes
+) -> Iterator[tuple[Places, bytes]]:
+    """Yield the tokens and the text of each piece of what is left of a document that has any."""
+    kept, text = np.flatnonzero(is_left), _text_left(found, content)
+    tokens = [0, *found.breaks.tokens.tolist(), len(kept)]
+    places = [0, *found.breaks.bytes.tolist(), len(text)]
+    for (first, stop), (start, end) in zip(pairwise(tokens), pairwise(places), strict=True):
+        if first < stop:
+            yield kept[first:stop], text[start:end]
+
+
+def _sides_to_grow(
+    again: NDArray[Any], ids: NDArray[Any], kept: Places, is_left: NDArray[np.bool_]
+) -> tuple[bool, bool]:
+    """Return if the cuts before and after a piece must grow, which has other tokens when it stands alone.
+
+    again : these tokens; kept : the piece's tokens in the document
+    """
+    first, last = int(kept[0]), int(kept[-1])
+    is_cut_before = first > 0 and not is_left[first - 1]
+    is_cut_after = last + 1 < len(ids) and not is_left[last + 1]
+    differs_first = not len(again) or again[0] != ids[first]
+    differs_last = not len(again) or again[-1] != ids[last]
+    if not differs_first and not differs_last:
+        return is_cut_before, is_cut_after
+    at_start = is_cut_before and (differs_first or not is_cut_after)
+    return at_start, is_cut_after and (differs_last or not is_cut_before)
+
+
 def _pieces(segment: Segment, i: int) -> Places:
     ends = np.array([0, segment.document_length(i)], dtype=np.int64)
     return piece_offsets(ends, segment.breaks(i))
@@ -286,22 +375,3 @@ def _left(places: Places, starts: Places, stops: Places) -> Places:
     n = np.searchsorted(starts, places, side="right")
     inside = np.append(stops, 0)[n - 1] - places
     return np.asarray(places - before[n] + np.where(n > 0, np.maximum(inside, 0), 0))
-
-
-def _on_characters(
-    starts: Places, stops: Places, content: bytes, begins: Places, ends: Places
-) -> tuple[Places, Places]:
-    """Return cuts grown to whole characters; those that then overlap or touch are one."""
-    data = np.frombuffer(content + b" ", dtype=np.uint8)
-    # True for each token before which text may be cut, and for the end.
-    clean = np.ones(len(begins) + 1, dtype=np.bool_)
-    clean[:-1] = (data[begins] & 0xC0) != 0x80
-    clean[1:] &= (data[ends] & 0xC0) != 0x80
-    clean[1:-1] &= ends[:-1] <= begins[1:]
-    whole = np.flatnonzero(clean)
-    starts = whole[np.searchsorted(whole, starts, side="right") - 1]
-    stops = whole[np.searchsorted(whole, stops, side="left")]
-    if not len(starts):
-        return starts, stops
-    first = np.append(True, starts[1:] > stops[:-1])
-    return starts[first], stops[np.append(first[1:], True)]

@@ -67,12 +67,12 @@ class DataRules:
 
     around_spans = valued_clause("CONTEXT")
 
-    def least_length(self, children: list[Any]) -> Clause:
-        _, comparator, amount, _ = children
-        if operator_of(comparator) != ">=":
-            message = "CUT DUPLICATES takes a least length: LENGTH >= 50 TOKENS"
-            raise Fault(message, start_of(comparator), stop_of(comparator))
-        return clause_of("LENGTH", amount.node, children)
+    def on_borders(self, children: list[Any]) -> Clause:
+        return clause_of("ON", children[1].type.lower(), children)
+
+    gap_share = valued_clause("GAP SHARE")
+    min_rest = valued_clause("MIN REST")
+    max_pieces = valued_clause("MAX PIECES")
 
     def delete_near_duplicates(self, children: list[Any]) -> ast.DeleteNearDuplicates:
         return statement_of(ast.DeleteNearDuplicates, children)

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from ngramdb.conditions.expressions import united
 from ngramdb.conditions.text_expressions import holds_token
+from ngramdb.curation.cut_rules import BORDERS, CutRule, with_context
 from ngramdb.curation.cutting import CutReport, cut
-from ngramdb.curation.pieces import with_context
-from ngramdb.curation.windows import Ranges, duplicate_ranges
-from ngramdb.errors import PlanError
+from ngramdb.curation.windows import Ranges, Window, duplicate_ranges
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
-from ngramdb.planner.bind_conditions import condition
+from ngramdb.planner.bind_conditions import condition, has_all_of, same_kind
 from ngramdb.planner.bind_fields import document_keys
 from ngramdb.planner.bind_occurrences import occurring
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, FieldKey, InPart, Plan, Question, changed
 from ngramdb.planner.plan.nodes import Node
-from ngramdb.planner.scope import Scope
+from ngramdb.planner.scope import SHARES, Scope
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.duplicates import kept_copy
 from ngramdb.questions.kwic_lines import Search, lines_in
-from ngramdb.questions.parsing import Pattern
 from ngramdb.questions.plans import Action, BindPlan, Session
-from ngramdb.questions.requests import Statement
-from ngramdb.questions.signatures import Ngram
+from ngramdb.questions.requests import Statement, quoted_name
 from ngramdb.source import Catalog, Corpus
 
 CUT_COLUMNS = ("documents", "removed", "tokens", "pieces", "version")
 LENGTH = 50
 MIN_COUNT = 2
+UNITS = ("tokens", "bytes")
 
 # Syntax and examples, for help.
 HELP = {
     "CUT DUPLICATES": (
-        "CUT DUPLICATES [LENGTH >= n TOKENS] [MIN COUNT k] [KEEP FIRST | NONE | BY keys]\n"
+        "CUT DUPLICATES [LENGTH >= n [TOKENS | BYTES]] [MIN COUNT k] [KEEP FIRST | NONE | BY keys]\n"
+        "  [AGAINST source] [ON CHARACTERS | WORDS | LINES] [GAP SHARE s] [MIN REST s] [MAX PIECES n]\n"
         "  [WHERE condition] [FROM source]",
         (
             "CUT DUPLICATES LENGTH >= 50 TOKENS KEEP BY score DESC",
@@ -47,7 +47,8 @@ HELP = {
         ),
     ),
     "CUT SPANS": (
-        "CUT SPANS WHERE condition [CONTEXT n] [FROM source]",
+        "CUT SPANS WHERE condition [CONTEXT n] [ON CHARACTERS | WORDS | LINES] [GAP SHARE s]\n"
+        "  [MIN REST s] [MAX PIECES n] [FROM source]",
         (
             'CUT SPANS WHERE "all rights reserved" CONTEXT 5',
             "each occurrence is cut out of its document, with five tokens on either side",
@@ -61,26 +62,27 @@ class Chosen(NamedTuple):
 
     where: DocExpr
     order: tuple[FieldKey, ...]
+    against: Corpus | None
 
 
 @dataclass(frozen=True)
-class Rule:
-    """The windows that are duplicates: their length in tokens, how often they occur, if a copy is kept."""
+class Repeated:
+    """The windows that are duplicates: their length, how often they occur, and if a copy is kept."""
 
-    length: int = LENGTH
-    min_count: int = MIN_COUNT
-    keeps_one: bool = True
+    window: Window
+    min_count: int
+    keeps_one: bool
 
     def label(self) -> str:
         least = f", at least {self.min_count:,} times" if self.min_count > MIN_COUNT else ""
-        return f"of {self.length:,} tokens{least}"
+        return f"of {self.window.length:,} {self.window.unit}{least}"
 
 
 def bind_duplicates(scope: Scope, node: ast.CutDuplicates) -> Plan:
     """Bind CUT DUPLICATES."""
     corpus = _cut_corpus(scope, node.source)
-    rule = Rule(
-        scope.number(node.length, "LENGTH", 1) or LENGTH,
+    repeated = Repeated(
+        _window(scope, node.length, corpus),
         scope.number(node.min_count, "MIN COUNT", 2) or MIN_COUNT,
         node.keep is None or node.keep.keeps_one,
     )
@@ -90,7 +92,34 @@ def bind_duplicates(scope: Scope, node: ast.CutDuplicates) -> Plan:
 
     found = _chosen(scope, node, corpus)
     statement = scope.written(node, scope.catalog.match())
-    return CutDuplicates(corpus, found.where, found.order, rule, statement, rebind)
+    return CutDuplicates(
+        corpus,
+        found.where,
+        found.order,
+        repeated,
+        None if found.against is None else found.against.entry.name,
+        _rule(scope, node),
+        statement,
+        rebind,
+    )
+
+
+def _window(scope: Scope, node: ast.Length | None, corpus: Corpus) -> Window:
+    if node is None:
+        return Window(LENGTH)
+    if node.unit == "bytes" and corpus.tokenizer.kind == "tokens":
+        what = f"{corpus.entry.name} has token ids without texts, so it has no length in BYTES"
+        scope.fail(PlanError, f"{what}; give it in TOKENS", node)
+    return Window(scope.number(node.amount, "LENGTH", 1) or LENGTH, node.unit)
+
+
+def _rule(scope: Scope, node: ast.CutDuplicates | ast.CutSpans) -> CutRule:
+    return CutRule(
+        node.on,
+        scope.real(node.gap_share, "GAP SHARE", SHARES),
+        scope.real(node.min_rest, "MIN REST", SHARES) or 0.0,
+        scope.number(node.max_pieces, "MAX PIECES", 1),
+    )
 
 
 def _cut_corpus(scope: Scope, source: ast.Source | None) -> Corpus:
@@ -102,7 +131,19 @@ def _cut_corpus(scope: Scope, source: ast.Source | None) -> Corpus:
 def _chosen(scope: Scope, node: ast.CutDuplicates, corpus: Corpus) -> Chosen:
     scope.removes = True
     order = document_keys(scope, () if node.keep is None else node.keep.order, corpus)
-    return Chosen(condition(scope, node.where, corpus), order)
+    against = None if node.against is None else _other(scope, node.against, corpus)
+    return Chosen(condition(scope, node.where, corpus), order, against)
+
+
+def _other(scope: Scope, node: ast.Source, corpus: Corpus) -> Corpus:
+    other = scope.corpus(node)
+    if has_all_of(scope, node, corpus):
+        what = f"all text of {corpus.entry.name} occurs in itself, and would be cut"
+        scope.fail(PlanError, f"{what}; compare with another corpus, or leave AGAINST out", node)
+    if not same_kind(corpus.tokenizer, other.tokenizer):
+        what = f"{other.entry.name} has another tokenizer, so its tokens cannot be compared"
+        scope.fail(PlanError, f"{what}; load its documents into a corpus with this tokenizer", node)
+    return other
 
 
 @dataclass(frozen=True)
@@ -115,15 +156,19 @@ class CutDuplicates(Question, Action):
 
     where: DocExpr
     order: tuple[FieldKey, ...]
-    rule: Rule
+    repeated: Repeated
+    against: str | None
+    rule: CutRule
     statement: str
     rebind: Callable[[Catalog, Corpus], Chosen] = dataclasses.field(compare=False, repr=False)
     reason: str = ""
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
     def label(self) -> str:
-        kept = ", ".join(key.label() for key in self.order) or ("first" if self.rule.keeps_one else "none")
-        return f"cut duplicates ({self.rule.label()}; keep {kept})"
+        first = "first" if self.repeated.keeps_one else "none"
+        kept = ", ".join(key.label() for key in self.order) or first
+        there = "" if self.against is None else f"; against {self.against}"
+        return f"cut duplicates ({self.repeated.label()}; keep {kept}{there}{self.rule.label()})"
 
     def where_clause(self) -> DocExpr | None:
         return self.where
@@ -138,7 +183,7 @@ class CutDuplicates(Question, Action):
         name = self.corpus.entry.name
         with session.change(name, f"cut duplicates out of {name}") as change:
             found = self._ranges(session, change.view)
-            return cut(change, found, statement=self.statement, reason=self.reason)
+            return cut(change, found, self.rule, statement=self.statement, reason=self.reason)
 
     def _ranges(self, session: Session, view: Corpus) -> list[Ranges]:
         bound: list[Chosen] = []
@@ -151,10 +196,11 @@ class CutDuplicates(Question, Action):
         found = matching(view, where, costs, None)
         return duplicate_ranges(
             view,
-            self.rule.length,
-            min_count=self.rule.min_count,
+            *self.repeated.window,
+            min_count=self.repeated.min_count,
             order=documents_in_order(bound[-1].order, found) if bound[-1].order else None,
-            keeps_one=self.rule.keeps_one,
+            keeps_one=self.repeated.keeps_one,
+            against=bound[-1].against,
             documents=[docs.numbers() for _, docs in found],
         )
 
@@ -169,13 +215,13 @@ def bind_spans(scope: Scope, node: ast.CutSpans) -> Plan:
         what = "CUT SPANS cannot begin with NOT; DELETE DOCS WHERE NOT … removes the documents without"
         scope.fail(PlanError, what, node.where)
     context = scope.number(node.context, "CONTEXT", 0) or 0
-    statement = scope.written(node, scope.catalog.match())
+    rule, statement = _rule(scope, node), scope.written(node, scope.catalog.match())
 
     def rebind(catalog: Catalog, now: Corpus) -> CutSpans:
         again = Scope(catalog, scope.parameters, scope.text)
-        return CutSpans(now, _spans(again, node, now), context, statement, rebind)
+        return CutSpans(now, _spans(again, node, now), context, rule, statement, rebind)
 
-    return CutSpans(corpus, _spans(scope, node, corpus), context, statement, rebind)
+    return CutSpans(corpus, _spans(scope, node, corpus), context, rule, statement, rebind)
 
 
 def _spans(scope: Scope, node: ast.CutSpans, corpus: Corpus) -> InPart:
@@ -193,14 +239,14 @@ class CutSpans(Question, Action):
 
     what: InPart
     context: int
+    rule: CutRule
     statement: str
     rebind: BindPlan = dataclasses.field(compare=False, repr=False)
     reason: str = ""
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
     def label(self) -> str:
-        around = f" (with {self.context:,} tokens on either side)" if self.context else ""
-        return f"cut spans{around}"
+        return f"cut spans (context {self.context:,}{self.rule.label()})"
 
     def tree(self) -> Node:
         return self.what
@@ -219,7 +265,7 @@ class CutSpans(Question, Action):
         with session.change(name, f"cut spans out of {name}") as change:
             plan = session.prepared(self.rebind, change.view)
             assert isinstance(plan, CutSpans)
-            return cut(change, plan.ranges(), statement=self.statement, reason=self.reason)
+            return cut(change, plan.ranges(), self.rule, statement=self.statement, reason=self.reason)
 
     def ranges(self) -> list[Ranges]:
         """Return the tokens of all occurrences with their contexts, per segment."""
@@ -239,35 +285,40 @@ class CutSpans(Question, Action):
 # ---- the verbs' arguments
 
 
-def spans_statement(
-    corpus: str,
-    pattern: Ngram | Pattern,
-    where: str | None,
-    context: int,
-    match_text: bool | None,
-    ignore_case: bool | None,
-) -> str:
-    """Return the statement that a call of `Corpus.cut_spans` stands for. Raises InvalidArgument."""
-    made = Statement("CUT SPANS").source(corpus)
-    made.add(f"WHERE {to_ast.written(pattern, match_text, ignore_case)}")
-    if where is not None:
-        made.condition("AND", f"({where}\n)")
-    if context:
-        made.add(f"CONTEXT {to_ast.whole(0, 'context', context)}")
-    return made.text
-
-
-def duplicates_statement(
-    corpus: str,
-    where: str | None,
-    length: int,
-    min_count: int,
-    keep: str,
-    keep_by: str | Sequence[str] | None,
-    descending: bool,
-) -> str:
-    """Return the statement that a call of `Corpus.cut_duplicates` stands for. Raises InvalidArgument."""
+def duplicates_statement(corpus: str, arguments: Mapping[str, Any]) -> str:
+    """Return the statement of a call of `Corpus.cut_duplicates`, by its arguments. Raises InvalidArgument."""
+    unit = arguments["unit"]
+    if unit not in UNITS:
+        raise InvalidArgument(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
     made = Statement("CUT DUPLICATES").source(corpus)
-    made.add(f"LENGTH >= {to_ast.whole(1, 'length', length)} TOKENS")
-    made.add(f"MIN COUNT {to_ast.whole(2, 'min_count', min_count)}")
-    return made.add(kept_copy(keep, keep_by, descending)).where(where).text
+    made.add(f"LENGTH >= {to_ast.whole(1, 'length', arguments['length'])} {unit.upper()}")
+    made.add(f"MIN COUNT {to_ast.whole(2, 'min_count', arguments['min_count'])}")
+    made.add(kept_copy(arguments["keep"], arguments["keep_by"], arguments["descending"]))
+    if arguments["against"] is not None:
+        made.add(f"AGAINST {quoted_name(arguments['against'])}")
+    return _with_rule(made, arguments).where(arguments["where"]).text
+
+
+def spans_statement(corpus: str, arguments: Mapping[str, Any]) -> str:
+    """Return the statement of a call of `Corpus.cut_spans`, by its arguments. Raises InvalidArgument."""
+    made = Statement("CUT SPANS").source(corpus)
+    if context := to_ast.whole(0, "context", arguments["context"]):
+        made.add(f"CONTEXT {context}")
+    what = (arguments[name] for name in ("pattern", "match_text", "ignore_case"))
+    _with_rule(made, arguments).add(f"WHERE {to_ast.written(*what)}")
+    where = arguments["where"]
+    return made.text if where is None else made.condition("AND", f"({where}\n)").text
+
+
+def _with_rule(made: Statement, arguments: Mapping[str, Any]) -> Statement:
+    on = arguments["on"]
+    if on not in BORDERS:
+        raise InvalidArgument(f"on must be one of {', '.join(BORDERS)}, not {on!r}")
+    if on != BORDERS[0]:
+        made.add(f"ON {on.upper()}")
+    for name in ("gap_share", "min_rest", "max_pieces"):
+        value = arguments[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise InvalidArgument(f"{name} must be a number, not {value!r}")
+        made.number(name.upper().replace("_", " "), value)
+    return made

@@ -17,7 +17,7 @@ from ngramdb.language.ast.nodes import (
     Statement,
     Tested,
 )
-from ngramdb.language.ast.questions import Docs, OrderBy
+from ngramdb.language.ast.questions import Docs, Length, OrderBy
 from ngramdb.lazy import dataclass
 
 
@@ -88,15 +88,26 @@ class DeleteDuplicates(Statement):
     against: Source | None = None
 
 
-@dataclass(frozen=True)
-class CutDuplicates(Statement):
-    """CUT DUPLICATES [LENGTH >= n TOKENS] [MIN COUNT k] [KEEP …] [WHERE cond]."""
+@dataclass(frozen=True, kw_only=True)
+class Cut(Statement):
+    """The clauses of all statements that cut: [ON WORDS | …] [GAP SHARE s] [MIN REST s] [MAX PIECES n]."""
 
     source: Source | None = None
+    on: str = "characters"
+    gap_share: Scalar | None = None
+    min_rest: Scalar | None = None
+    max_pieces: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class CutDuplicates(Cut):
+    """CUT DUPLICATES [LENGTH >= n TOKENS | BYTES] [MIN COUNT k] [KEEP …] [AGAINST corpus] [WHERE cond]."""
+
     where: Condition | None = None
-    length: Scalar | None = None
+    length: Length | None = None
     min_count: Scalar | None = None
     keep: Keep | None = None
+    against: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -139,12 +150,11 @@ class DeleteNearDuplicates(Statement):
 
 
 @dataclass(frozen=True)
-class CutSpans(Statement):
+class CutSpans(Cut):
     """CUT SPANS WHERE cond [CONTEXT n]: the occurrences of the condition."""
 
     where: Condition
     context: Scalar | None = None
-    source: Source | None = None
 
 
 @dataclass(frozen=True)

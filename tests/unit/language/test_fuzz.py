@@ -225,6 +225,12 @@ docs = statement(
 )
 compared = st.one_of(sources, conditions.map("WHERE {}".format), filled("{} WHERE {}", sources, conditions))
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
+cut_rules = {
+    "ON": st.sampled_from(["CHARACTERS", "WORDS", "LINES"]),
+    "GAP_SHARE": st.just("0.5"),
+    "MIN_REST": st.just("0.5"),
+    "MAX_PIECES": amounts,
+}
 # By the class of what is parsed.
 near_clauses = {
     "FROM": sources,
@@ -375,15 +381,19 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         st.just("CUT DUPLICATES"),
         FROM=sources,
         WHERE=conditions,
-        LENGTH=amounts.map(">= {} TOKENS".format),
+        LENGTH=st.sampled_from([">= 3 TOKENS", "9 BYTES", ">= 4"]),
         MIN_COUNT=amounts,
         KEEP=st.sampled_from(["FIRST", "NONE", "BY year DESC, n"]),
+        AGAINST=sources,
+        **cut_rules,
+    ),
+    ast.CutSpans: statement(
+        conditions.map("CUT SPANS WHERE {}".format), FROM=sources, CONTEXT=amounts, **cut_rules
     ),
     ast.NearDuplicates: statement(
         st.just("NEAR DUPLICATES"), **near_clauses, WITH=st.just("REJECTED"), LIMIT=amounts
     ),
     ast.DeleteNearDuplicates: statement(st.just("DELETE NEAR DUPLICATES"), **near_clauses),
-    ast.CutSpans: statement(conditions.map("CUT SPANS WHERE {}".format), FROM=sources, CONTEXT=amounts),
     ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
     ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),
     ast.DropVersion: filled("DROP VERSION {}", strings),

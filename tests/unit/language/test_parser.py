@@ -291,7 +291,18 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
     ("DELETE DUPLICATES KEEP NONE", ast.DeleteDuplicates(keep=ast.Keep(keeps_one=False))),
     (
         "CUT DUPLICATES LENGTH >= 5 TOKENS KEEP NONE MIN COUNT 3",
-        ast.CutDuplicates(length=Value(5), min_count=Value(3), keep=ast.Keep(keeps_one=False)),
+        ast.CutDuplicates(length=ast.Length(Value(5)), min_count=Value(3), keep=ast.Keep(keeps_one=False)),
+    ),
+    (
+        "CUT DUPLICATES LENGTH 500 BYTES ON LINES GAP SHARE 0.9 MIN REST 0.1 MAX PIECES 5 AGAINST wiki",
+        ast.CutDuplicates(
+            length=ast.Length(Value(500), "bytes"),
+            on="lines",
+            gap_share=Value(0.9),
+            min_rest=Value(0.1),
+            max_pieces=Value(5),
+            against=source("wiki"),
+        ),
     ),
     ("NEAR DUPLICATES CANDIDATES INDEX", ast.NearDuplicates()),
     (
