@@ -123,9 +123,12 @@ def parse_group_keys(text: str) -> tuple[ast.GroupKey, ...]:
 
 def _unplaced(node: Any) -> Any:
     """Return the same tree without places in a text."""
+    if isinstance(node, tuple):
+        return tuple(map(_unplaced, node))
+    if not isinstance(node, ast.Node):
+        return node
     parts = {part.name: getattr(node, part.name) for part in fields(node) if part.name != "span"}
-    inner = {name: _unplaced(part) for name, part in parts.items() if isinstance(part, ast.Node)}
-    return replace(node, span=None, **inner)
+    return replace(node, span=None, **{name: _unplaced(part) for name, part in parts.items()})
 
 
 def parse_model(text: str) -> ast.ModelClause:

@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
 )
 from ngramdb.planner.plan.fields import PREFIX, plain_name
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.document_columns import describe_fields
+from ngramdb.questions.document_columns import describe_fields, type_of_group
 from ngramdb.questions.groups import NULL_KEY, Groups, Identity, add_groups, add_to_groups
 from ngramdb.questions.plans import Query
 from ngramdb.source import Corpus
@@ -98,7 +98,9 @@ class GroupedCount(Query):
         rows = in_order(groups, len(self.keys), self.order, self.top)
         columns = (*key_columns(self.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
         summary = {"total": len(groups)}
-        result = Result(columns, batched(iter(rows), BATCH_ROWS), summary=summary, n_rows=len(rows))
+        types = (*map(type_of_group, self.keys), *(int for _ in COUNT_COLUMNS))
+        batches = batched(iter(rows), BATCH_ROWS)
+        result = Result(columns, batches, summary=summary, n_rows=len(rows), types=types)
         describe_fields(result, self.corpus, self.keys)
         return result
 

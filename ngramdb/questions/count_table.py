@@ -53,7 +53,7 @@ from ngramdb.questions.count_groups import (
     order_label,
     refuse_order,
 )
-from ngramdb.questions.document_columns import describe_fields
+from ngramdb.questions.document_columns import describe_fields, type_of_group
 from ngramdb.questions.groups import Groups, Identity, add_rows, add_to_groups, of_occurrences
 from ngramdb.questions.plans import Query
 from ngramdb.segments.base import Segment
@@ -120,7 +120,7 @@ class CountTable(Query):
         named = ["ngram"] if self.is_named else []
         columns = (*named, *key_columns(self.keys, (*named, *self.numbers)), *self.numbers)
         numbers: tuple[ColumnType, ...] = (int, int, float)
-        types = (*(str for _ in named), *map(_type, self.keys), *numbers[: len(self.numbers)])
+        types = (*(str for _ in named), *map(type_of_group, self.keys), *numbers[: len(self.numbers)])
         result = Result(
             columns,
             batched(iter(rows), BATCH_ROWS),
@@ -185,10 +185,6 @@ def _name(scope: Scope, node: ast.Condition) -> str:
         return show_ids(np.array(pattern.ids, dtype=np.int64))
     start, stop = scope.place(node)
     return "" if scope.text is None or start is None else " ".join(scope.text[start:stop].split())
-
-
-def _type(key: FieldKey | PlaceKey) -> ColumnType:
-    return None if isinstance(key, FieldKey) else str
 
 
 class _Table:

@@ -114,12 +114,12 @@ class Verbs(Asking):
         if descending is not False:
             descending = as_flag("descending", descending)
         if order_by is not None or returning is not None:
-            keys = to_ast.fields("order_by", order_by) or (to_ast.field("doc_id"),)
+            keys = to_ast.columns("order_by", order_by) or (to_ast.field("doc_id"),)
             tree = ast.Docs(
                 order_by=tuple(ast.OrderBy(key, descending) for key in keys),
                 limit=to_ast.number(0, "limit", limit),
                 offset=to_ast.number(0, "offset", offset),
-                returning=to_ast.fields("returning", returning),
+                returning=to_ast.columns("returning", returning),
             )
             return self._bound.ask(tree, where, params)
         if limit is not None or type(offset) is not int or offset:

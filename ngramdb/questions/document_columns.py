@@ -210,6 +210,13 @@ def _type_of_own(key: FieldKey) -> type:
     return int if DOCUMENT_FUNCTIONS[key.function.name].is_whole else float
 
 
+def type_of_group(key: FieldKey | PlaceKey) -> ColumnType:
+    """Return the type of a column of groups if its values are of one, else None."""
+    if isinstance(key, PlaceKey):
+        return str
+    return None if key.function is None or key.is_computed else _type_of_own(key)
+
+
 class ReturnedColumns:
     """RETURNING: the values of some fields of documents. Texts are read only for the field `text`.
 

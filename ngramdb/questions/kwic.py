@@ -108,7 +108,7 @@ class Verbs(Asking):
         Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`, and those of `returning`;
         `summary['total']` is the number of all occurrences, also with a `limit` or a `sample`.
         """
-        keys = to_ast.fields("order_by", order_by)
+        keys = to_ast.columns("order_by", order_by)
         if not keys and descending:
             keys = (to_ast.field("doc_id"),)
         tree = ast.Kwic(
@@ -120,7 +120,7 @@ class Verbs(Asking):
             limit=to_ast.number(0, "limit", limit),
             offset=to_ast.number(0, "offset", offset),
             sample=_sample(sample, seed),
-            returning=to_ast.fields("returning", returning),
+            returning=to_ast.columns("returning", returning),
         )
         return self._bound.ask(tree, where, params)
 

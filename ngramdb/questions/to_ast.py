@@ -19,7 +19,7 @@ from ngramdb.lm.spec import ModelSpec
 from ngramdb.questions import packing, parsing
 from ngramdb.questions.packing import is_iterable
 from ngramdb.questions.parsing import Pattern
-from ngramdb.registries import MODELS
+from ngramdb.registries import DOCUMENT_FUNCTIONS, MODELS
 from ngramdb.types import array_of, token_ids
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ else:
 
 # The separator of keys in a path, or an escaped character in one of them.
 _DOT = re.compile(r"\\(.)|\.")
+_CALL = re.compile(r"\s*(\w+)\s*\(")
 
 
 def _each_ngram(ngrams: Any) -> list[Any]:
@@ -60,6 +61,19 @@ def names(argument: str, given: str | Sequence[str] | None) -> Sequence[str]:
 def fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field, ...]:
     """Return the fields of these names. Raises InvalidArgument."""
     return tuple(field(name) for name in names(argument, given))
+
+
+def columns(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field | ast.Called, ...]:
+    """Return fields, and functions such as `LONGEST_SEEN()`. Raises InvalidArgument, ParseError."""
+    return tuple(_called(name) or field(name) for name in names(argument, given))
+
+
+def _called(name: str) -> ast.Called | None:
+    found = _CALL.match(name)
+    if found is None or found[1].lower() not in DOCUMENT_FUNCTIONS:
+        return None
+    (key,) = parser.parse_group_keys(name)
+    return key if isinstance(key, ast.Called) else None
 
 
 def group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.GroupKey, ...]:

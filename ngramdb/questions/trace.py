@@ -79,7 +79,7 @@ class Verbs(Asking):
         tree = ast.Trace(
             to_ast.ngram(text),
             min_length=to_ast.number(1, "min_length", min_length),
-            returning=to_ast.fields("returning", returning),
+            returning=to_ast.columns("returning", returning),
         )
         plan = self._bound.bind(tree, where, params)
         return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))

@@ -181,3 +181,20 @@ def test_token_ids_are_scored_as_documents():
         report = ids.quality("wiki", unit="document", at=[50])
         assert [row.documents for row in report.table] == [1, 1]
         assert ids.docs("bucket = 'head'").to_dicts()[0]["doc_id"] == 0
+
+
+def test_verbs_take_functions_of_documents_as_fields(corpus):
+    function = "PERPLEXITY(KNESER_NEY FROM wiki)"
+    rows = corpus.docs(order_by=function, descending=True, returning=["doc_id", function]).fetchall()
+    values = [value for _, value in rows]
+    assert values == sorted(values, reverse=True) and len(rows) == 3
+    assert corpus.kwic("cat", order_by="LONGEST_SEEN()", returning="longest_seen()").fetchall()[0][-1] == 0
+    assert corpus.counts("cat", group_by="LOOP_SHARE(2)").fetchall() == [(0.0, 1)]
+    for wrong, message in (
+        ("DUP_NGRAM_SHARE(0)", "at least 1, not 0"),
+        ("PERPLEXITY(KNESER_NEY FROM nowhere)", "no corpus 'nowhere'"),
+        ("LONGEST_SEEN(", "not complete"),
+    ):
+        with pytest.raises(ngramdb.Error, match=message) as raised:
+            corpus.docs('"a cat"', returning=[wrong])
+        assert '"a cat"' not in str(raised.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -227,3 +228,13 @@ def test_members_compute_functions_of_documents(database, function):
             f"COUNT DOCS FROM c WHERE {function} > 0 GROUP BY {function}",
         ):
             assert db.execute(statement).fetchall() == other.execute(statement).fetchall()
+
+
+def test_buckets_of_quality_over_a_crew(database, tmp_path):
+    shutil.copytree(database, tmp_path / "copy")
+    with ngramdb.connect(database) as other, crews.connect(tmp_path / "copy", 3) as db:
+        for one in (other, db):
+            report = one.corpus("c").quality("c", by="kind", model="kneser_ney order 3")
+            assert report.documents == sum(row.documents for row in report.table) > 0
+        fields = "DOCS FROM c ORDER BY doc_id RETURNING doc_id, bucket, perplexity"
+        assert db.execute(fields).fetchall() == other.execute(fields).fetchall()
