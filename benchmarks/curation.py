@@ -1,11 +1,13 @@
 """Curation on web text with planted copies: repeated windows found in one segment and in several.
 
     python benchmarks/curation.py DATA [--length 50] [--planted 0.1] [--segments 1,16] [--threads 1]
+    python benchmarks/curation.py DATA --near [--documents 2000]
 
 DATA is a folder with `medium.jsonl.gz`; with `gpt2.tokenizer.json` in it, tokens are GPT-2's. A tenth of the
 documents (`--planted`) get a copy of a stretch of another document. Printed are the time per token of a pass
 over the suffix arrays that exist already, the memory that it takes beyond them, what is cut, and a second
-pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples.
+pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples. With
+`--near`, near duplicates are measured instead, in less than a minute; see `near_duplicates.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 
+import near_duplicates
 import numpy as np
 from peerbench.machine import ForeignLoad, description, verdict
 
@@ -39,9 +42,15 @@ def main() -> int:
     parser.add_argument("--planted", type=float, default=0.1, help="share of documents with a copy (0.1)")
     parser.add_argument("--segments", default="1,16", help="numbers of segments (1,16)")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--near", action="store_true", help="near duplicates instead")
+    parser.add_argument("--documents", type=int, default=2000, help="documents with --near (2000)")
     options = parser.parse_args()
     load, faults = ForeignLoad(), 0
     print(description())
+    if options.near:
+        faults = near_duplicates.run(options.data, options.documents)
+        print(verdict(load.share()))
+        return 1 if faults else 0
     texts = list(planted(options.data / "medium.jsonl.gz", options.planted))
     for n in map(int, options.segments.split(",")):
         with tempfile.TemporaryDirectory() as folder, ngramdb.connect(Path(folder) / "c.ngdb") as db:

@@ -21,6 +21,7 @@ from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
 from ngramdb.curation.equal_documents import copies
 from ngramdb.curation.keeping import counting
+from ngramdb.curation.near_duplicates import Rule, near_duplicates
 from ngramdb.engine.changes.removals import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.loading.request import DocumentKeys
@@ -73,6 +74,21 @@ def delete_duplicates(store):
         change.commit()
 
 
+def delete_near_duplicates(store):
+    """Removes the documents of the corpus a that are contained in documents of b."""
+    with begin(store, "a", "delete near duplicates", segment_tokens=BIG) as change:
+        other = CorpusView(store, store.manifest.corpora["b"])
+        found = near_duplicates(change.view, Rule(0.5, 1), against=other)
+        chosen = [
+            np.array([one.document[1] for one in found.pairs if one.document[0] == i], dtype=np.uint32)
+            for i in range(len(change.view.segments))
+        ]
+        notes = [{"kept": one.kept[1], "reason": one.reason} for one in found.pairs]
+        assert notes
+        change.remove(chosen, notes, statement="DELETE NEAR DUPLICATES AGAINST b FROM a")
+        change.commit()
+
+
 @cache
 def start():
     """Two corpora, one of them in several segments and with a removal."""
@@ -101,6 +117,7 @@ def keep_few(store):
 SCENARIOS = {
     "delete": lambda store: delete(store, 1, 3),
     "delete duplicates": delete_duplicates,
+    "delete near duplicates": delete_near_duplicates,
     "compact": lambda store: compact(store, "a", segment_tokens=BIG),
     "restore": lambda store: restore_corpus(store, "a", 5),
     "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),

@@ -39,6 +39,7 @@ KINDS = [
     "delete",
     "delete",
     "duplicates",
+    "near",
     "compact",
     "restore",
     "add",
@@ -112,6 +113,8 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
         db.execute("DELETE DOCS WHERE doc_id < ? FROM c", [operation[1]])
     elif kind == "duplicates":
         db.execute("DELETE DUPLICATES FROM c")
+    elif kind == "near":
+        db.execute("DELETE NEAR DUPLICATES KEEP FIRST FROM c")
     elif kind == "compact":
         db.execute("COMPACT c")
     elif kind == "restore":
@@ -156,7 +159,7 @@ class Model:
             new._delete(*operation[1].split())
         elif kind == "cut":
             new._remove([i for i in self.documents if i < operation[1]])
-        elif kind == "duplicates":
+        elif kind in ("duplicates", "near"):  # only equal texts contain one another
             firsts = {text: i for i, text in sorted(self.documents.items(), reverse=True)}
             new._remove([i for i, text in self.documents.items() if firsts[text] != i])
         elif kind == "restore":

@@ -1,0 +1,172 @@
+"""Near duplicates of web text with planted copies, beside datasketch and rensa where they are installed.
+
+    python benchmarks/curation.py DATA --near [--documents 2000]
+
+A fifth of the documents are copies of earlier ones: without their beginning and end, or in capitals and with
+other punctuation. Printed are processor times, the planted copies that are found, and others. The other
+programs list candidates only: pairs with a common band of 26 * 11 minimal hashes of three words.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ngramdb
+from ngramdb._cext.corpus.near_duplicates import NearDuplicates
+
+SEED = 7
+BANDS, ROWS = 26, 11
+CONTAINED = 0.8
+# Words of a document that is timed alone, and pairs of them.
+PAIR_WORDS, PAIRS = 1000, 1000
+
+
+class Planted(NamedTuple):
+    """Texts, and the numbers of those that are copies, with the number of what each is a copy of."""
+
+    texts: list[str]
+    copies: dict[int, int]
+
+
+def run(data: Path, n: int) -> int:
+    """Print all measurements; return the number of faults."""
+    planted = _planted(data / "medium.jsonl.gz", n)
+    words = sum(len(text.split()) for text in planted.texts)
+    print(f"{len(planted.texts):,} documents, {words:,} words, {len(planted.copies):,} planted copies")
+    print(f"{'':24} {'s':>7} {'us/word':>8} {'planted':>8} {'others':>7}")
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="words")
+        corpus.append(planted.texts)
+        for candidates in ("index", "minhash"):
+            start = process_time()
+            rows = corpus.near_duplicates(contained=CONTAINED, candidates=candidates).fetchall()
+            seconds, pairs = process_time() - start, {row[:2] for row in rows}
+            _report(f"ngramdb, {candidates}", seconds, words, planted, pairs)
+        faults = int(corpus.delete_near_duplicates(contained=1.0) < len(planted.copies) // 2)
+        faults += int(corpus.delete_near_duplicates(contained=1.0) > 0)
+    for name, by_other in (("datasketch", _by_datasketch), ("rensa", _by_rensa)):
+        try:
+            start = process_time()
+            found = by_other(planted.texts)
+        except ImportError:
+            print(f"{name:24} is not installed; to compare with it: pip install {name}")
+            continue
+        _report(name, process_time() - start, words, planted, found)
+    _verified_pairs()
+    return faults
+
+
+def _planted(path: Path, n: int) -> Planted:
+    chance = random.Random(SEED)
+    texts: list[str] = []
+    copies: dict[int, int] = {}
+    for text in _texts(path):
+        texts.append(text)
+        if chance.random() < 0.25:
+            of = chance.randrange(len(texts))
+            words = texts[of].split()
+            if len(words) < 40 or of in copies:
+                continue
+            copies[len(texts)] = of
+            cut = len(words) // 20
+            texts.append(
+                " ".join(words[cut : len(words) - cut])
+                if chance.random() < 0.5
+                else " -- ".join(texts[of].upper().split())
+            )
+        if len(texts) >= n:
+            break
+    return Planted(texts, copies)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)["text"]
+
+
+def _report(name: str, seconds: float, words: int, planted: Planted, pairs: set[tuple[int, int]]) -> None:
+    # The first text of each group of copies.
+    group = planted.copies
+    found: set[int] = set()
+    others = set()
+    for i, k in pairs:
+        if group.get(i, i) == group.get(k, k):
+            found |= {i, k} & group.keys()
+        else:
+            others.add(frozenset((i, k)))
+    share = len(found) / max(1, len(group))
+    print(f"{name:24} {seconds:7.1f} {1e6 * seconds / words:8.2f} {share:8.1%} {len(others):7,}")
+
+
+def _shingles(text: str) -> list[str]:
+    words = re.sub(r"[\W_]+", " ", text.casefold()).split()
+    return list({" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))})
+
+
+def _by_datasketch(texts: Sequence[str]) -> set[tuple[int, int]]:
+    from datasketch import MinHash, MinHashLSH
+
+    index = MinHashLSH(num_perm=BANDS * ROWS, params=(BANDS, ROWS))
+    empty = MinHash(num_perm=BANDS * ROWS)
+
+    def sketch(text: str) -> Any:
+        made = empty.copy()
+        made.update_batch([one.encode() for one in _shingles(text)])
+        return made
+
+    return _asked(texts, sketch, index.query, index.insert)
+
+
+def _by_rensa(texts: Sequence[str]) -> set[tuple[int, int]]:
+    from rensa import RMinHash, RMinHashLSH
+
+    # It has bands of equal numbers of rows for all hashes.
+    index = RMinHashLSH(threshold=CONTAINED, num_perm=BANDS * ROWS, num_bands=BANDS)
+
+    def sketch(text: str) -> Any:
+        made = RMinHash(num_perm=BANDS * ROWS, seed=SEED)
+        made.update(_shingles(text))
+        return made
+
+    return _asked(texts, sketch, index.query, index.insert)
+
+
+def _asked(
+    texts: Sequence[str],
+    sketch: Callable[[str], Any],
+    query: Callable[[Any], list[int]],
+    insert: Callable[[int, Any], None],
+) -> set[tuple[int, int]]:
+    pairs: set[tuple[int, int]] = set()
+    for i, text in enumerate(texts):
+        made = sketch(text)
+        pairs.update((i, of) for of in query(made))
+        insert(i, made)
+    return pairs
+
+
+def _verified_pairs() -> None:
+    """Print the time per pair that is compared, beyond that of documents without candidates."""
+    chance = random.Random(SEED)
+    words = [f"v{i}" for i in range(20_000)]
+    kept = [" ".join(chance.choices(words, k=PAIR_WORDS)).encode() for _ in range(PAIRS)]
+    contained = [b" ".join(text.split()[chance.randrange(100) :]) for text in kept]
+    times = []
+    for texts in (kept, kept + contained):
+        kernel = NearDuplicates(3, CONTAINED, 0.9)
+        for text in texts:
+            kernel.add(text, False)
+        start = process_time()
+        kernel.decide(np.arange(len(texts), dtype=np.uint32))
+        times.append(process_time() - start)
+    print(f"a compared pair of {PAIR_WORDS:,} words each: {1e6 * (times[1] - times[0]) / PAIRS:.0f} us")
