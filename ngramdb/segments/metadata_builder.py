@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -196,7 +196,8 @@ class MetadataBuilder:
                 self._n_chars += len(value)
 
     def _put_columns(self, rows: Any) -> None:
-        rest: list[dict[str, Any]] = [{} for _ in range(rows.num_rows)]
+        # By row; few or none have fields beyond the limit.
+        rest: dict[int, dict[str, Any]] = defaultdict(dict)
         n_before = len(self._batches)
         for field, array in zip(rows.schema, rows.columns, strict=True):
             if array.null_count == len(array):
@@ -210,7 +211,7 @@ class MetadataBuilder:
                 _put_rest(field, array, rest)
             else:
                 column.put_array(array, tag[TYPE_KEY].decode(), tag.get(ARROW_KEY))
-        for i, record in enumerate(rest):
+        for i, record in sorted(rest.items()):
             if record:
                 self._rest().put(i, record)
         self._batches.append(rows.num_rows)
@@ -219,7 +220,7 @@ class MetadataBuilder:
                 column.end_batch(rows.num_rows)
         self._n_chars = 0
 
-    def _put_objects(self, field: Any, array: Any, rest: list[dict[str, Any]]) -> None:
+    def _put_objects(self, field: Any, array: Any, rest: dict[int, dict[str, Any]]) -> None:
         """Put the fields of objects, as of a table's map, into columns of their own."""
         for i, text in enumerate(array.to_pylist()):
             if text is not None:
@@ -245,16 +246,16 @@ def _are_objects(field: Any, array: Any) -> bool:
     return bool(pyarrow().compute.any(pyarrow().compute.starts_with(array, "{")).as_py())
 
 
-def _put_rest(field: Any, array: Any, rest: list[dict[str, Any]]) -> None:
+def _put_rest(field: Any, array: Any, rest: dict[int, dict[str, Any]]) -> None:
     """Put the values of a column that exceeds the limit into the rest."""
-    for record, value in zip(rest, array.to_pylist(), strict=True):
+    for i, value in enumerate(array.to_pylist()):
         if value is None:
             continue
         if MARK_KEY in field.metadata:
             value = {}
         elif field.metadata[TYPE_KEY] == JSON.encode():
             value = json.loads(value)
-        record[field.name] = value
+        rest[i][field.name] = value
 
 
 def _rows_of_batch(table: Any) -> int | None:

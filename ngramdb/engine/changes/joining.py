@@ -254,11 +254,13 @@ class Join:
             self._check_equal(keys, (self.labels, first), (Labels([part], [n_rows]), numbers[0]), numbers[0])
             self._n_repeated += len(numbers[0])
             places[again] = -1
-        rows = np.unique(places[places >= 0])
+        is_new = places >= 0
+        is_used = np.zeros(n_rows, dtype=np.bool_)
+        is_used[places[is_new]] = True
+        rows = np.flatnonzero(is_used)
         if not len(rows):
             return
         n_before = sum(self._sizes)
-        is_new = places >= 0
         if len(rows) * MOST_SPARE < n_rows:
             part, places[is_new] = _taken(part, rows), np.searchsorted(rows, places[is_new])
             n_rows = len(rows)
@@ -295,7 +297,7 @@ class Join:
     def outcome(self) -> AddedFields:
         """Return what was matched."""
         places = self._places[self._places >= 0]
-        _, counts = np.unique(places, return_counts=True)
+        counts = np.bincount(places)
         lacking: list[int] = []
         n_lacking = 0
         for i, found in enumerate(self.places_by_segment()):
