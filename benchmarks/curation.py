@@ -8,6 +8,12 @@ documents (`--planted`) get a copy of a stretch of another document. Printed are
 over the suffix arrays that exist already, the memory that it takes beyond them, what is cut, and a second
 pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples. With
 `--near`, near duplicates are measured instead, in less than a minute; see `near_duplicates.py`.
+
+    python benchmarks/curation.py --labels 1000000
+
+Rows of Parquet with a string key, a number and a text, in random order, are joined with as many short
+documents (ADD FIELDS), and two fields are computed from them (UPDATE): rows per second, and per second of
+CPU.
 """
 
 from __future__ import annotations
@@ -25,6 +31,8 @@ from time import perf_counter, process_time
 
 import near_duplicates
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from peerbench.machine import ForeignLoad, description, verdict
 
 import ngramdb
@@ -37,7 +45,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--labels", type=int, help="join this many rows with as many documents, instead")
     parser.add_argument("--length", type=int, default=50, help="tokens of a window (50)")
     parser.add_argument("--planted", type=float, default=0.1, help="share of documents with a copy (0.1)")
     parser.add_argument("--segments", default="1,16", help="numbers of segments (1,16)")
@@ -45,10 +54,16 @@ def main() -> int:
     parser.add_argument("--near", action="store_true", help="near duplicates instead")
     parser.add_argument("--documents", type=int, default=2000, help="documents with --near (2000)")
     options = parser.parse_args()
+    if (options.data is None) == (options.labels is None):
+        parser.error("give DATA, or --labels N")
     load, faults = ForeignLoad(), 0
     print(description())
-    if options.near:
+    if options.labels is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            faults = joined(Path(folder), options.labels)
+    elif options.near:
         faults = near_duplicates.run(options.data, options.documents)
+    if options.labels is not None or options.near:
         print(verdict(load.share()))
         return 1 if faults else 0
     texts = list(planted(options.data / "medium.jsonl.gz", options.planted))
@@ -104,6 +119,32 @@ def measured(corpus: ngramdb.Corpus, n: int, length: int, threads: int) -> int:
         f"{sum(len(ranges.starts) for ranges in found):,} ranges; windows left twice: {left}"
     )
     return left
+
+
+def joined(folder: Path, n: int) -> int:
+    """Print the cost of joining n rows with n documents, and return the number of wrong documents."""
+    chance = np.random.default_rng(SEED)
+    keys = pa.array([f"doc-{i:09d}" for i in range(n)])
+    order = chance.permutation(n)
+    languages = pa.array(["en", "de", "fr"]).take(pa.array(order % 3))
+    rows = pa.table({"id": keys.take(pa.array(order)), "edu": order / n, "lang": languages})
+    pq.write_table(rows, folder / "labels.parquet")
+    with ngramdb.connect(folder / "c.ngdb") as db:
+        corpus = db.create_corpus("c", tokenizer="words")
+        corpus.append(pa.table({"text": ["a b"] * n, "id": keys}))
+        corpus.add_fields(pa.table({"id": keys[:1], "first": [True]}))  # modules are imported once
+        for what, change in (
+            ("ADD FIELDS", lambda: corpus.add_fields(folder / "labels.parquet", on="id").documents),
+            ("UPDATE", lambda: corpus.update("tenth = edu / 0.1, tongue = lang")),
+        ):
+            begun, cpu = perf_counter(), process_time()
+            found = change()
+            seconds, cpu = perf_counter() - begun, process_time() - cpu
+            print(
+                f"{what}: {found:,} documents, {found / seconds:,.0f} per second ({seconds:.2f} s), "
+                f"{found / cpu:,.0f} per second of CPU"
+            )
+        return corpus.count_docs("edu IS NULL OR tongue IS NULL OR tenth IS NULL")
 
 
 def windows_left(view: object, found: Sequence[Ranges], length: int) -> int:

@@ -54,7 +54,7 @@ def add_fields(
 
     Notes
     -----
-    Cost: about 0.3 µs per row and field. Memory: 8 bytes per document, its key, its new values, and up to
+    Cost: about 1 µs per row and field. Memory: 8 bytes per document, its key, its new values, and up to
     ROUND_ROWS rows.
     """
     import_pandas()
