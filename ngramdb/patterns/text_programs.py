@@ -68,6 +68,22 @@ class Program(NamedTuple):
     prefix: bytes
     empty_inside: bool
 
+    @property
+    def matches_anywhere(self) -> bool:
+        """True if it matches, without a character, at each position of every text."""
+        seen: set[int] = set()
+        open_ = [0]
+        while open_:
+            at = open_.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            code, a, b = self.steps[at].tolist()
+            if code == DONE:
+                return True
+            open_ += {RUN: [at + 1], SPLIT: [a, b], JUMP: [a]}.get(code, [])
+        return False
+
 
 def parsed(expression: str, flags: int) -> Any:
     """Return the tree that `re` makes of an expression."""

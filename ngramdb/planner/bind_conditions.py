@@ -127,6 +127,10 @@ def _may_be_unknown(node: ast.Condition) -> bool:
 
 def _contains(scope: Scope, node: ast.Contains, corpus: Corpus) -> plan.DocExpr:
     found = pattern(scope, node.pattern, corpus)
+    if scope.removes and isinstance(node.pattern, ast.RawText):
+        from ngramdb.planner import bind_raw_text
+
+        bind_raw_text.check_removal(scope, node, found)
     return plan.DocsWith(found) if isinstance(found, Gram) else plan.DocsMatching(found)
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
-from ngramdb.patterns import StoredExpression, text_literals, text_programs
+from ngramdb.patterns import Pattern, StoredExpression, text_literals, text_programs
 from ngramdb.planner.scope import Scope
 from ngramdb.registries import TEXT_EXPRESSIONS
 from ngramdb.source import Corpus
@@ -32,6 +32,16 @@ def stored_expression(scope: Scope, node: ast.RawText, corpus: Corpus) -> Stored
     needs = text_literals.needed(text_programs.parsed(expression, int(flags)), corpus)
     written = f"TEXT ~ {shown}{' IGNORE CASE' * node.ignore_case}"
     return StoredExpression(written, expression, int(flags), needs)
+
+
+def check_removal(scope: Scope, node: ast.Contains, found: Pattern) -> None:
+    """Raise PlanError if documents with a match are to be removed, and every document has one."""
+    assert isinstance(found, StoredExpression)
+    if text_programs.compiled(found.expression, found.flags).matches_anywhere:
+        what = (
+            f"{found.shown} also matches without a character, so in every document, and DELETE would remove"
+        )
+        scope.fail(PlanError, f"{what} them all; write doc_id >= 0 if that is intended", node)
 
 
 def _expression(scope: Scope, node: ast.Regex | ast.Parameter | ast.Name) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.polls import cpu_below
+from support.polls import cpu_below, is_stopped, n_polls
 
 from ngramdb._cext.text.expressions import TextProgram
 from ngramdb.errors import InvalidArgument
@@ -145,6 +145,14 @@ def test_time_is_linear_where_backtracking_would_not_end():
     for expression in ["(a+)+b", "(a|aa)+b", "(x+x+)+y", r"\w+@", "(.*a){5}c"]:
         with cpu_below(60):  # 20 ms
             assert not len(program_of(expression).spans(b"a" * 100_000))
+
+
+@pytest.mark.parametrize("expression", ["[bc]", "(a+)+b", "a+b", r"(?:\w)*?b"])
+def test_searches_can_be_stopped(expression):
+    program, text = program_of(expression), b"a" * 3_000_000
+    n = n_polls(lambda: program.occurs_in(text))
+    assert n >= 4
+    assert all(is_stopped(lambda: program.occurs_in(text), polls) for polls in (0, n // 2))
 
 
 def test_programs_are_checked():

@@ -169,7 +169,7 @@ class Search {
   };
 
   // Moves `from` to the next position at which a match can begin.
-  bool find_start(size_t& from) const {
+  bool find_start(size_t& from) {
     if (from > n_) return false;
     const Step& begin = program_.steps_[0];
     if (begin.code == kAssert && begin.a == kTextBegin && from > 0) return false;
@@ -182,7 +182,11 @@ class Search {
       return true;
     }
     if (!program_.has_first_) return true;
-    while (from < n_ && !program_.first_[data_[from]]) {
+    for (uint32_t n_read = 0; from < n_ && !program_.first_[data_[from]]; ++n_read) {
+      if (n_read == kStepsAtOnce) {
+        spend(stop_, n_read / 8);
+        n_read = 0;
+      }
       from += data_[from] < 0x80 ? 1 : character_at(data_ + from, n_ - from).size;
     }
     return from < n_;
@@ -242,12 +246,15 @@ class Search {
     if (!enter(step, position)) return kNowhere;
     const Set& set = program_.sets_[static_cast<size_t>(step.a)];
     size_t last = position;
-    while (last < n_) {
+    for (uint32_t n_read = 0; last < n_; ++n_read) {
+      if (n_read == kStepsAtOnce) {
+        spend(stop_, n_read);
+        n_read = 0;
+      }
       const Character found = character_at(data_ + last, n_ - last);
       if (!set.has(found.code) || !enter(step, last + found.size)) break;
       last += found.size;
     }
-    spend(stop_, last - position);
     return last;
   }
 
