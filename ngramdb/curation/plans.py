@@ -29,11 +29,18 @@ class Arguments(NamedTuple):
 
 
 _KEEP = ("keep", "keep_by", "descending")
+_CUT = ("on", "gap_share", "min_rest", "max_pieces")
 KINDS: dict[str, Arguments] = {
     "delete": Arguments("where"),
     "delete_duplicates": Arguments(None, ("where", "normalize", *_KEEP, "against")),
-    "delete_near_duplicates": Arguments(None, ("where", "contained", "n", *_KEEP, "candidates")),
+    "delete_near_duplicates": Arguments(None, ("where", "contained", "n", *_KEEP, "candidates", "against")),
+    "cut_duplicates": Arguments(None, ("where", "length", "unit", "min_count", *_KEEP, "against", *_CUT)),
+    "cut_spans": Arguments("pattern", ("where", "context", "match_text", "ignore_case", *_CUT)),
     "fields": Arguments("table", ("on", "fields", "replace")),
+    "update": Arguments("fields", ("where",)),
+    "quality": Arguments(
+        "reference", ("by", "at", "unit", "model", "normalize", "field", "score_field", "where")
+    ),
     "decontaminate": Arguments(
         "against", ("by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator")
     ),

@@ -18,7 +18,7 @@ from ngramdb.curation.plans import KINDS, CurationPlan, Step, read_plan
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.formats import endings_of
 from ngramdb.language import ast
-from ngramdb.questions.parsing import parsed
+from ngramdb.questions.parsing import parsed, pattern
 from ngramdb.questions.requests import quoted_name
 
 __all__ = ["KINDS", "curate"]
@@ -203,6 +203,16 @@ def _fields(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
     return {"documents": done.documents, "without_row": done.without_row, "unmatched": done.unmatched}
 
 
+def _quality(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    done = corpus.quality(**arguments, replace=True)
+    return [dict(row._asdict()) for row in done.table]
+
+
+def _cut_spans(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    sought = pattern(arguments["pattern"])
+    return dict(corpus.cut_spans(**{**arguments, "pattern": sought})._asdict())
+
+
 def _decontaminate(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> list[Any]:
     return [vars(one) for one in corpus.decontaminate(**arguments).overlaps]
 
@@ -241,7 +251,11 @@ _RUNS: dict[str, Run] = {
     "delete": _verb("delete"),
     "delete_duplicates": _verb("delete_duplicates"),
     "delete_near_duplicates": _verb("delete_near_duplicates"),
+    "cut_duplicates": _verb("cut_duplicates"),
+    "cut_spans": _cut_spans,
     "fields": _fields,
+    "update": _verb("update"),
+    "quality": _quality,
     "decontaminate": _decontaminate,
     "sample": _sample,
     "export": _export,
