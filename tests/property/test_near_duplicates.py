@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 
 import numpy as np
 import pytest
@@ -173,6 +174,17 @@ def test_texts_are_normalized_alike_in_parts(monkeypatch):
     monkeypatch.setattr(near_duplicates, "SLICE", 7)
     assert [near_duplicates.words_of(text) for text in texts] == whole
     assert [near_duplicates._lacks_blanks(text) for text in texts] == lacking
+
+
+def test_one_long_document_takes_linear_time():
+    text = " ".join(f"word{i}" for i in range(300_000))
+    with connected("words") as db:
+        append_broken(db, [([text], {}), (["word5 word6 word7 word8"], {})])
+        view = db.corpus("c")._bound.current()
+        before = time.process_time()
+        assert len(near_duplicates.near_duplicates(view).pairs) == 1
+        assert len(near_duplicates.near_duplicates(view, against=view).pairs) == 2
+        assert time.process_time() - before < 10
 
 
 def test_sketches_find_all_equal_documents_and_only_contained_ones():

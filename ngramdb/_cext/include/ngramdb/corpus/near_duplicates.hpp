@@ -45,8 +45,13 @@ inline uint64_t hash_of_parts(const uint64_t* parts, size_t n, uint64_t seed) {
   return hash;
 }
 
-// Tables are powers of two. A key's place begins with its first bits, so that ascending keys are in ascending places.
-constexpr size_t kFirstSlots = 1024;
+// The size of a table, a power of two. A key's place begins with its first bits, so that ascending keys are in
+// ascending places.
+inline size_t table_size(size_t least) {
+  size_t size = 1024;
+  while (size < least) size *= 2;
+  return size;
+}
 
 inline int shift_of(size_t n_slots) {
   int shift = 64;
@@ -62,8 +67,12 @@ class KeptLists {
     uint32_t head, tail, n;
   };
 
-  void add(uint64_t key, uint32_t document, StopFlag stop) {
-    if (2 * (n_keys_ + 1) > slots_.size()) grow(stop);
+  // Makes room for so many more keys: ascending ones would crowd at the beginning of a table that grows later.
+  void reserve(size_t n, StopFlag stop) {
+    if (2 * (n_keys_ + n) > slots_.size()) grow(2 * (n_keys_ + n), stop);
+  }
+
+  void add(uint64_t key, uint32_t document) {
     List& list = slots_[place(key)];
     if (list.n == 0) {
       list.key = key;
@@ -108,8 +117,8 @@ class KeptLists {
     return i;
   }
 
-  void grow(StopFlag stop) {
-    std::vector<List> before(std::max(kFirstSlots, 2 * slots_.size()));
+  void grow(size_t least, StopFlag stop) {
+    std::vector<List> before(table_size(least));
     before.swap(slots_);
     shift_ = shift_of(slots_.size());
     for (size_t i = 0; i < before.size(); ++i) {
@@ -127,8 +136,12 @@ class KeptLists {
 // A set of n-grams.
 class GramSet {
  public:
-  void add(uint64_t gram, StopFlag stop) {
-    if (2 * (n_ + 1) > slots_.size()) grow(stop);
+  // As for KeptLists.
+  void reserve(size_t n, StopFlag stop) {
+    if (2 * (n_ + n) > slots_.size()) grow(2 * (n_ + n), stop);
+  }
+
+  void add(uint64_t gram) {
     uint64_t& slot = slots_[place(gram)];
     n_ += slot == 0;
     slot = gram;
@@ -138,8 +151,8 @@ class GramSet {
   bool has(uint64_t gram) const { return slots_.empty() ? gram == 0 : slots_[place(gram)] == gram; }
 
  private:
-  void grow(StopFlag stop) {
-    std::vector<uint64_t> before(std::max(kFirstSlots, 2 * slots_.size()));
+  void grow(size_t least, StopFlag stop) {
+    std::vector<uint64_t> before(table_size(least));
     before.swap(slots_);
     shift_ = shift_of(slots_.size());
     for (size_t i = 0; i < before.size(); ++i) {
@@ -184,9 +197,12 @@ class NearDuplicates {
 
   // Adds a document that is kept in any case, after all others. Without bands it keeps only n-grams that these have.
   void add_given(const char* text, size_t size, bool by_characters, StopFlag stop) {
-    for (size_t i = 0; !has_given_ && bands_ == 0 && i < grams_.size(); ++i) {
-      if (i % kStopInterval == 0) check_stop(stop);
-      wanted_.add(grams_[i], stop);
+    for (size_t k = 0; !has_given_ && bands_ == 0 && k < n_documents(); ++k) {
+      wanted_.reserve(n_grams(k), stop);
+      for (size_t i = offsets_[k]; i < offsets_[k + 1]; ++i) {
+        if (i % kStopInterval == 0) check_stop(stop);
+        wanted_.add(grams_[i]);
+      }
     }
     has_given_ = true;
     read(text, size, by_characters, stop);
@@ -300,13 +316,15 @@ class NearDuplicates {
     const auto rank = static_cast<uint32_t>(kept_.size());
     kept_.push_back(document);
     if (bands_ != 0) {
-      for (const uint64_t key : keys_) lists_.add(key, rank, stop);
+      lists_.reserve(keys_.size(), stop);
+      for (const uint64_t key : keys_) lists_.add(key, rank);
       return;
     }
+    lists_.reserve(n_grams(document), stop);
     for (size_t i = offsets_[document]; i < offsets_[document + 1]; ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
       prefetch_after(i);
-      lists_.add(grams_[i], rank, stop);
+      lists_.add(grams_[i], rank);
     }
   }
 
