@@ -45,7 +45,7 @@ KINDS: dict[str, Arguments] = {
         "against", ("by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator")
     ),
     "sample": Arguments("tokens", ("where", "by", "weights", "seed")),
-    "export": Arguments("path", ("where", "format")),
+    "export": Arguments("path", ("where", "format", "separator", "dtype")),
     "statement": Arguments("sql"),
 }
 KEYS = ("corpus", "steps")

@@ -223,8 +223,8 @@ def _sample(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
 
 
 def _export(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
-    n = corpus.export(arguments["path"], arguments.get("where"), format=arguments.get("format"))
-    return {"written": n}
+    options = {name: arguments.get(name) for name in ("format", "separator", "dtype")}
+    return {"written": corpus.export(arguments["path"], arguments.get("where"), **options)}
 
 
 def _not_exported(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:

@@ -6,6 +6,7 @@ import json
 from importlib.util import find_spec
 from inspect import signature
 
+import numpy as np
 import pytest
 
 import ngramdb
@@ -157,3 +158,12 @@ def test_a_sample_is_a_step(db):
     outcome = told["steps"][0]["outcome"]
     assert (outcome["documents"], outcome["tokens"], outcome["removed"]) == (11, 33, 11)
     assert (told["documents"], told["tokens"]) == (11, 33)
+
+
+def test_token_ids_are_exported(db, tmp_path):
+    corpus = db.create_corpus("ids", tokenizer="tokens")
+    corpus.append([[1, 2], [3]])
+    export = {"path": str(tmp_path / "x.bin"), "format": "nanogpt", "separator": 0, "dtype": "uint16"}
+    told = curate(db, {"corpus": "ids", "steps": [{"export": export}]})
+    assert told["steps"][0]["outcome"] == {"written": 2}
+    assert np.fromfile(tmp_path / "x.bin", "<u2").tolist() == [1, 2, 0, 3, 0]
