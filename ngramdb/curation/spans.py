@@ -13,7 +13,7 @@ that has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -40,9 +40,15 @@ from ngramdb.types import Docs
 Ints = NDArray[np.int64]
 # Texts one after the other, and the offset of each: (m,) and (n + 1,) int64.
 Texts = tuple[Ints, Ints]
+# Some tokens of a text: from start to stop.
+Part = tuple[int, int]
+# A search for spans: it asks for parts whether they are duplicates, and returns the spans.
+Search = Generator[Part, bool, list[Part]]
 
 # Tokens of the texts that are searched for at a time.
 BATCH_TOKENS = 1 << 18
+# Occurrences that are read first to see if there are enough, and four times as many after each look.
+FIRST_ROWS = 1 << 8
 # Texts in such a batch: reading each takes microseconds.
 BATCH_TEXTS = 1 << 9
 
@@ -102,8 +108,8 @@ def duplicate_spans(
     """Return the texts of at least this length that occur several times; parameters as for windows.
 
     Cost: that of `duplicate_starts`; some 5 µs for each stretch of duplicate windows, and a search; some ten
-    searches for each span that is only a part of a stretch. With `documents`, each search also reads the
-    occurrences. Memory: about 200 bytes per stretch.
+    searches for each span that is only a part of a stretch. With `documents`, each search also reads
+    occurrences, until there are enough. Memory: about 200 bytes per stretch.
     """
     starts = duplicate_starts(
         corpus, window, min_count=min_count, against=against, documents=documents, threads=threads
@@ -160,29 +166,35 @@ class Counting:
     def are_duplicates(self, texts: Texts) -> NDArray[np.bool_]:
         """Return which of these texts, of sufficient length, are duplicates."""
         interrupts.check()
-        here, there = self.counts(texts)
+        here, there = self.counts(texts, self._min_count)
         return (here >= self._min_count) | (there > 0)
 
-    def counts(self, texts: Texts) -> tuple[Ints, Ints]:
-        """Return how often texts occur here, and in the other corpus: (n,) int64 each."""
+    def counts(self, texts: Texts, enough: int | None = None) -> tuple[Ints, Ints]:
+        """Return how often texts occur here, and in the other corpus: (n,) int64 each.
+
+        Occurrences here need not be counted beyond `enough`.
+        """
         flat, offsets = texts
-        here = self._counts_here(flat, offsets)
+        here = self._counts_here(flat, offsets, enough)
         if self._against is None:
             return here, np.zeros_like(here)
         ids = flat if self._ids is None else self._ids[flat]
         return here, self._against.index.count_many(ids, offsets)
 
-    def _counts_here(self, flat: Ints, offsets: Ints) -> Ints:
+    def _counts_here(self, flat: Ints, offsets: Ints, enough: int | None) -> Ints:
         every = self.corpus.index.count_many(flat, offsets)
         if self._counted is None:
             return every
         found = np.zeros_like(every)
         for segment, counted in zip(self.corpus.segments, self._counted, strict=True):
             los, his = segment.index.ranges(flat, offsets).astype(np.int64)
-            for k in np.flatnonzero((his > los) & (every > 0)).tolist():
-                interrupts.check()
-                docs, counts = segment.index.count_by_document(int(los[k]), int(his[k]))
-                found[k] += int(counts[counted[docs]].sum())
+            for k in np.flatnonzero((his > los) & (every >= (enough or 1))).tolist():
+                start, stop, n_rows = int(los[k]), int(his[k]), FIRST_ROWS
+                while start < stop and (enough is None or found[k] < enough):
+                    interrupts.check()
+                    docs, counts = segment.index.count_by_document(start, min(start + n_rows, stop))
+                    found[k] += int(counts[counted[docs]].sum())
+                    start, n_rows = start + n_rows, 4 * n_rows
         return found
 
     def occurrences(self, ids: Ints) -> tuple[int, tuple[int, int]]:
@@ -328,9 +340,15 @@ def _divided(counting: Counting, stretches: Places, window: Window) -> tuple[Int
     before = 0
     for flat, offsets in counting.texts(stretches):
         whole = counting.are_duplicates((flat, offsets))
-        for k, is_whole in enumerate(whole.tolist()):
-            ids = flat[offsets[k] : offsets[k + 1]]
-            for start, stop in [(0, len(ids))] if is_whole else _galloped(counting, ids, window, sizes):
+        ends = window_ends(flat, offsets, window, sizes)
+        searches = {}
+        for k in np.flatnonzero(~whole).tolist():
+            here = ends[offsets[k] : offsets[k + 1]]
+            searches[k] = _galloped(int(offsets[k + 1] - offsets[k]), here[here >= 0] - offsets[k])
+        found = _together(counting, (flat, offsets), searches)
+        found.update((k, [(0, int(offsets[k + 1] - offsets[k]))]) for k in np.flatnonzero(whole).tolist())
+        for k in range(len(whole)):
+            for start, stop in found[k]:
                 owners.append(before + k)
                 starts.append(start)
                 lengths.append(stop - start)
@@ -340,40 +358,70 @@ def _divided(counting: Counting, stretches: Places, window: Window) -> tuple[Int
     return numbers, Places(stretches.segments[numbers], places, np.array(lengths, dtype=np.int64))
 
 
-def _galloped(counting: Counting, ids: Ints, window: Window, sizes: Ints | None) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a stretch, each of whose windows is a duplicate: ascending starts and stops."""
+def _together(counting: Counting, texts: Texts, searches: dict[int, Search]) -> dict[int, list[Part]]:
+    """Run the searches in some texts, and return what each finds; each asks one question at a time.
 
-    def is_duplicate(start: int, stop: int) -> bool:
-        part = ids[start:stop]
-        return bool(counting.are_duplicates((part, np.array([0, len(part)])))[0])
+    One call answers the questions of all: it takes microseconds even for a single one.
+    """
+    flat, offsets = texts
+    found: dict[int, list[Part]] = {}
+    answers: dict[int, bool | None] = dict.fromkeys(searches)
+    while answers:
+        asked: dict[int, Part] = {}
+        for k, answer in answers.items():
+            try:
+                asked[k] = next(searches[k]) if answer is None else searches[k].send(answer)
+            except StopIteration as stop:
+                found[k] = stop.value
+        parts = np.array(list(asked.values()), dtype=np.int64).reshape(-1, 2)
+        lengths = parts[:, 1] - parts[:, 0]
+        of_parts = _offsets(lengths)
+        begins = offsets[list(asked)] + parts[:, 0] - of_parts[:-1]
+        places = np.arange(of_parts[-1]) + np.repeat(begins, lengths)
+        answers = dict(zip(asked, counting.are_duplicates((flat[places], of_parts)).tolist(), strict=True))
+    return found
 
-    def reaches(known: int, least: int, back: int) -> bool:
-        return is_duplicate(known - back, max(least, int(ends[known - back])))
 
-    ends = window_ends(ids, np.array([0, len(ids)]), window, sizes)
-    ends = ends[ends >= 0]
+def _galloped(length: int, ends: Ints) -> Search:
+    """Find the spans of a stretch, whose windows, each a duplicate, end there: ascending starts and stops.
+
+    Yields the tokens of the stretch, from start to stop, that may be a duplicate, and is sent the answer.
+    """
+    found = []
     start, least = 0, 0
     while True:
-        stop = _last(partial(is_duplicate, start), max(int(ends[start]), least), len(ids))
-        yield start, stop
-        if stop == len(ids):
-            return
+        stop = yield from _last(partial(_from, start), max(int(ends[start]), least), length)
+        found.append((start, stop))
+        if stop == length:
+            return found
         least = stop + 1
         known = min(int(np.searchsorted(ends, least)), len(ends) - 1)
         # The first start whose span reaches further. Most spans overlap by little more than a window.
-        start = known - _last(partial(reaches, known, least), 0, known - start - 1)
+        back = yield from _last(partial(_reaching, known, least, ends), 0, known - start - 1)
+        start = known - back
 
 
-def _last(holds: Callable[[int], bool], known: int, most: int) -> int:
-    """Return the last number up to `most` that holds; `known` does, and all numbers up to the last one."""
+def _from(start: int, stop: int) -> Part:
+    return start, stop
+
+
+def _reaching(known: int, least: int, ends: Ints, back: int) -> Part:
+    return known - back, max(least, int(ends[known - back]))
+
+
+def _last(part: Callable[[int], Part], known: int, most: int) -> Generator[Part, bool, int]:
+    """Find the last number up to `most` whose part is a duplicate, as those of all numbers before it are.
+
+    That of `known` is one.
+    """
     step, low, high = 1, known, most
     while low < high:
         middle = min(low + step, high)
-        if not holds(middle):
+        if not (yield part(middle)):
             high = middle - 1
             break
         low, step = middle, 2 * step
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+        low, high = (middle, high) if (yield part(middle)) else (low, middle - 1)
     return low
