@@ -15,6 +15,7 @@ from ngramdb.types import checked_flags
 if TYPE_CHECKING:
     from ngramdb.api import conversion
     from ngramdb.api.verbs import evaluation
+    from ngramdb.lm import of_corpora
     from ngramdb.lm.evaluation import Agreement, Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel

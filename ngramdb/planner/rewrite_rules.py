@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ngramdb.interrupts import check
-from ngramdb.patterns import Gapped, Gram, Pattern, Simple, StoredWords, TokenPattern, Variants
+from ngramdb.patterns import (
+    Gapped,
+    Gram,
+    Pattern,
+    Simple,
+    StoredExpression,
+    StoredWords,
+    TokenPattern,
+    Variants,
+)
 from ngramdb.planner.plan import (
     AllDocs,
     AnyOf,
@@ -194,7 +203,7 @@ def _single_simple(pattern: Simple) -> Simple:
 
 
 def _single(pattern: Pattern) -> Pattern:
-    if isinstance(pattern, (StoredWords, TokenPattern)):
+    if isinstance(pattern, (StoredExpression, StoredWords, TokenPattern)):
         return pattern
     if not isinstance(pattern, Gapped):
         return _single_simple(pattern)

@@ -16,12 +16,12 @@ from ngramdb.executor.per_segment import each_segment, matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
-from ngramdb.planner.bind_conditions import condition, has_all_of, same_kind
+from ngramdb.planner.bind_conditions import condition, has_all_of
 from ngramdb.planner.bind_fields import document_keys
 from ngramdb.planner.bind_occurrences import occurring
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, FieldKey, InPart, Plan, Question, changed
 from ngramdb.planner.plan.nodes import Node
-from ngramdb.planner.scope import SHARES, Scope
+from ngramdb.planner.scope import SHARES, Scope, same_kind
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.duplicates import kept_copy
