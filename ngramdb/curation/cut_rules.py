@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.conditions.byte_places import bytes_before
 from ngramdb.conditions.stored_text import solid
 from ngramdb.curation.windows import Ranges, texts, united
 from ngramdb.segments.base import Segment
@@ -104,22 +105,11 @@ def _between_characters(text: TextCuts) -> Marks:
 
 def _between_words(text: TextCuts) -> tuple[Marks, Marks]:
     decoded = text.content.decode("utf-8", "surrogateescape")
-    blank = np.append(np.repeat(~solid(decoded), np.diff(byte_offsets(decoded))), True)
+    blank = np.append(np.repeat(~solid(decoded), np.diff(bytes_before(decoded))), True)
     clean = _between_characters(text)
     begins, ends = text.begins[1:], text.ends[:-1]
     clean[1:-1] &= blank[begins] | blank[begins - 1] | blank[ends]
     return clean, clean
-
-
-def byte_offsets(text: str) -> Places:
-    """Return the offset of each character in the text's bytes, and their number: (n + 1,) int64.
-
-    text : decoded with `surrogateescape`, so that a byte outside characters is one, too
-    """
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
-    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _between_lines(text: TextCuts) -> tuple[Marks, Marks]:
