@@ -37,7 +37,7 @@ from ngramdb.types import Docs
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: What is scored from `<s>` to `</s>`: each line, the text without line feeds, the document's tokens.
+#: Units scored from `<s>` to `</s>`: each line, the text without line feeds, the tokens of the document.
 UNITS = ("lines", "ccnet", "document")
 #: Percentiles of CCNet.
 PERCENTILES = (30, 60)
@@ -47,7 +47,7 @@ CHECKED_DOCUMENTS = 4096
 
 
 class Scoring(NamedTuple):
-    """How documents are scored.
+    """The method of scoring documents.
 
     call : PERPLEXITY(model FROM reference) of the corpus
     unit : one of UNITS
@@ -171,7 +171,7 @@ class Buckets(NamedTuple):
     rows: list[Bucket]
 
     def fields(self, bucket: str, perplexity: str | None) -> list[MetadataReader]:
-        """Return per segment a row per document with fields of these paths, which has none without a bucket.
+        """Return per segment a row per document with fields of these paths; a row without a bucket is empty.
 
         An infinite perplexity is left out, since JSON has no number for it.
         """
