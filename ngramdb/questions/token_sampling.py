@@ -232,7 +232,9 @@ class _Drawing:
         chosen = None if len(docs) == segment.n_documents else docs.numbers()
         found = codes_of(sampling.by, FieldReader(segment), chosen)
         if not sampling.weights:
-            for value in found.values:
+            # A column of numbers has a value where it has none, and which no document refers to.
+            used = np.unique(found.codes[found.codes >= 0]).tolist()
+            for value in (found.values[code] for code in used):
                 if self._numbers.setdefault(_key(value), len(self._values)) == len(self._values):
                     self._values.append(value)
             if len(self._values) > MOST_STRATA:

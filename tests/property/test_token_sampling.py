@@ -63,6 +63,7 @@ def literal(value):
     st.none() | weightings.filter(lambda weights: any(weights.values())),
     st.integers(0, 5),
 )
+@example([[(0, 3), (0, None)], [(0, "wiki"), (3, "wiki")]], set(), 7, True, None, 0)
 @example([[(5, "wiki"), (5, "web")]], set(), 1, True, {"wiki": 1}, 0)
 def test_samples_are_those_of_brute_force(pieces, gone, tokens, by, weights, seed):
     rows = [(i, *row) for i, row in enumerate(row for piece in pieces for row in piece) if i not in gone]
