@@ -1,4 +1,4 @@
-"""Near duplicates of web text with planted copies, beside datasketch and rensa where they are installed.
+"""Near duplicates of web text with planted copies, beside datasketch and rensa if they are installed.
 
     python benchmarks/curation.py DATA --near [--documents 2000]
 

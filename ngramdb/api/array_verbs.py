@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.api.corpus_handle import BoundCorpus
+from ngramdb.api.corpus_handle import CorpusVerbs
 from ngramdb.lazy import lazy_module
 from ngramdb.types import checked_flags
 
@@ -47,11 +47,8 @@ else:
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
-class ArrayVerbs:
+class ArrayVerbs(CorpusVerbs):
     """A base of `ngramdb.Corpus`."""
-
-    name: str
-    _bound: BoundCorpus
 
     def _among(self, where: str | None, params: ParameterValues) -> ArrayVerbs:
         raise NotImplementedError

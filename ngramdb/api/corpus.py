@@ -1,7 +1,8 @@
 """A corpus: the language's verbs as methods, and array verbs for millions of queries at once.
 
-The verbs of statements are in the statements' modules (`ngramdb.questions`), the others in `data_verbs` and
-`array_verbs`. One of more than a few lines calls the module that does its work.
+The verbs of statements are in the statements' modules (`ngramdb.questions`), the others in `data_verbs`,
+`field_verbs`, `removal_verbs` and `array_verbs`. One of more than a few lines calls the module that does its
+work.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb import display
 from ngramdb.api.array_verbs import ArrayVerbs
-from ngramdb.api.corpus_handle import BoundCorpus, BoundPart
-from ngramdb.api.data_verbs import DataVerbs, commits
+from ngramdb.api.corpus_handle import BoundCorpus, BoundPart, commits
+from ngramdb.api.data_verbs import DataVerbs
 from ngramdb.api.database import Database
+from ngramdb.api.field_verbs import FieldVerbs
+from ngramdb.api.removal_verbs import RemovalVerbs
 from ngramdb.display import visible
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
 
     class _Verbs(
         DataVerbs,
+        FieldVerbs,
+        RemovalVerbs,
         ArrayVerbs,
         collocates.Verbs,
         count.Verbs,
@@ -261,7 +266,7 @@ class Corpus(_Verbs):
 
 
 verbs.attach(Corpus)
-for _verbs in (DataVerbs, ArrayVerbs):
+for _verbs in (DataVerbs, FieldVerbs, RemovalVerbs, ArrayVerbs):
     verbs.adopt(Corpus, _verbs)
 
 

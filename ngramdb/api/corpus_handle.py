@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ngramdb.api.database import letting_go
 from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import InvalidArgument, NgramdbError, NotSupportedError, QueryCancelled
 from ngramdb.lazy import lazy_module
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from ngramdb.interrupts import Interrupt
     from ngramdb.language import ast
     from ngramdb.patterns import Gram, Noted, grams
-    from ngramdb.planner import parameters, planner
+    from ngramdb.planner import cautions, parameters, planner
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Plan
     from ngramdb.questions import binder as binders
     from ngramdb.questions import corpora, docs, parsing, to_ast, verbs
     from ngramdb.questions.binder import Binder
-    from ngramdb.source import IntArray
+    from ngramdb.source import Catalog, IntArray
+    from ngramdb.source import Corpus as CorpusSource
 else:
     statements = lazy_module("ngramdb.api.statements")
     verbs = lazy_module("ngramdb.questions.verbs")
@@ -37,6 +39,7 @@ else:
     docs = lazy_module("ngramdb.questions.docs")
     grams = lazy_module("ngramdb.patterns.grams")
     ast = lazy_module("ngramdb.language.ast")
+    cautions = lazy_module("ngramdb.planner.cautions")
     parameters = lazy_module("ngramdb.planner.parameters")
     planner = lazy_module("ngramdb.planner.planner")
     per_segment = lazy_module("ngramdb.executor.per_segment")
@@ -304,3 +307,32 @@ class _PartSession(DatabaseSession):
 
     def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> Any:
         return self._part.view if terms == ((1, self._part.name, None),) else super().algebra(terms)
+
+
+class CorpusVerbs:
+    """The base of the bases of `ngramdb.Corpus`, which have its verbs."""
+
+    name: str
+    _bound: BoundCorpus
+
+
+# Decorates verbs that commit.
+commits = letting_go(lambda verbs: verbs._bound.database)
+
+
+def chosen_by(
+    where: str | None, params: ParameterValues, removes: bool = False
+) -> tuple[Any, parameters.Parameters, Callable[[Catalog, CorpusSource], DocExpr]]:
+    """Return the tree of a condition, its parameters, and a function that binds it to change documents."""
+    tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
+    values = parameters.Parameters(placeholders, params, where)
+
+    def bind(catalog: Catalog, corpus: CorpusSource) -> DocExpr:
+        bound = binders.Binder(catalog, values, where)
+        bound.removes = removes
+        found = bound.condition(tree, corpus)
+        if bound.phrases:  # before anything is removed: a filter may make an error of a warning
+            verbs.warn(cautions.cautions_of_removed(bound.phrases))
+        return found
+
+    return tree, values, bind

@@ -59,7 +59,7 @@ COUNT_THERE = "against_count"
 DOCUMENT_COLUMNS = ("doc_id", "length", "duplicate_tokens", "share", "longest")
 DOCUMENT_TYPES = (int, int, int, float, int)
 SPAN_KEYS = ("count", "length", "waste")
-# Of texts whose length, or count, is from `least` to `most`.
+# A row counts the texts whose length, or count, is from `least` to `most`.
 HISTOGRAM_COLUMNS = ("least", "most", "texts", "count", "waste")
 HISTOGRAM_TYPES = (int, int, int, int, int)
 BY = ("documents", "length", "count")

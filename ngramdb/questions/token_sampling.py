@@ -2,7 +2,7 @@
 
 Documents are drawn in the order of the numbers that SAMPLE k draws by (`sampling.ranks`), so that a sample
 depends on the seed and on the documents' ids, and not on segments. With BY, each value is a stratum that
-gets its share of the tokens. The numbers are hashes: their leading bits tell where the last document is.
+gets its share of the tokens. The numbers are hashes, so the last document is found by their leading bits.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class _Drawing:
         chosen = None if len(docs) == segment.n_documents else docs.numbers()
         found = codes_of(sampling.by, FieldReader(segment), chosen)
         if not sampling.weights:
-            # A column of numbers has a value where it has none, and which no document refers to.
+            # Columns of numbers also have a value for documents without one, to which no code refers.
             used = np.unique(found.codes[found.codes >= 0]).tolist()
             for value in (found.values[code] for code in used):
                 if self._numbers.setdefault(_key(value), len(self._values)) == len(self._values):
@@ -266,7 +266,7 @@ class _Drawing:
             sums += np.bincount(places[some], weights=lengths[some], minlength=n * size).astype(np.int64)
         reached = np.cumsum(sums.reshape(n, size), axis=1)
         self._has = reached[:, -1]
-        # Of each stratum, the bin of its last document, and the tokens before it.
+        # The bin of the last document of each stratum, and the tokens before it.
         last = (reached < self._shares[:, None]).sum(axis=1)
         before = np.where(last > 0, reached[np.arange(n), np.maximum(last, 1) - 1], 0)
         return self._last_ranks(last, before)

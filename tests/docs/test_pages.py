@@ -34,7 +34,7 @@ STATEMENTS = """
     use count patterns count-docs prob using dist score generate docs conditions document-functions raw-text
     kwic collocates keywords dispersion duplicates ngrams near-duplicates trace sample explain create-corpus
     copy-from drop-corpus attach show check set
-    delete-docs delete-duplicates cut-duplicates cut-spans decontaminate sums-and-differences alter-corpus
+    delete-docs delete-duplicates decontaminate cut-duplicates cut-spans sums-and-differences alter-corpus
     restore-corpus keep-version compact copy-to analyze delete-near-duplicates update
 """
 STORY = [
@@ -184,7 +184,10 @@ def test_statements_beside_what_other_programs_do_can_be_parsed() -> None:
         "NGRAMS ",
         "COLLOCATES ",
         "COPY ",
+        "CUT ",
+        "DECONTAMINATE ",
         "DELETE ",
+        "DUPLICATES ",
     )
     # An ellipsis in a statement stands for a condition, or for a context; it is one n-gram here.
     statements = [re.sub(r'(?<!")…', '"x"', code) for code in here if code.startswith(heads)]

@@ -72,7 +72,7 @@ def test_no_planted_fault_is_left_and_no_good_document_lost(
     assert windows_twice(units, length) == 0
     assert not ngrams_of_items(texts, crawl.items, N_ITEM)
     assert not any(EMAIL.search(text) for text in texts)
-    # Of each good document one copy is left, its own or a later one with the same words.
+    # One copy of each good document is left, its own or another with the same words.
     originals = {row["url"]: row["text"] for row in crawl.documents}
     heads = {beginning(text) for text in texts}
     assert [url for url in crawl.good if beginning(originals[url]) not in heads] == []

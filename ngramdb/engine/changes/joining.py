@@ -149,7 +149,7 @@ class Keys:
         return found
 
     def are_there(self) -> NDArray[np.bool_]:
-        """Return True for each key, False where there is none: (n,) bool."""
+        """Return a (n,) bool array: whether each document or row has a key."""
         there: NDArray[np.bool_] = (
             pyarrow()
             .compute.or_(self.strings.is_valid(), self.integers.is_valid())
