@@ -110,6 +110,9 @@ export const hasSource = (text) => scan(text).some(({ kind, text: word }) => kin
 
 // The number of leading pieces that form a pattern; 0 if the text does not begin with one.
 function patternLength(pieces) {
+  if (/^TEXT$/i.test(pieces[0]?.text) && pieces[1]?.text === "~" && pieces[2]) {
+    return /^IGNORE$/i.test(pieces[3]?.text) && /^CASE$/i.test(pieces[4]?.text) ? 5 : 3;
+  }
   let depth = 0;
   let anchored = false;
   let at = 0;
@@ -174,6 +177,7 @@ export function modified(pattern, { asText, nocase }) {
   const has = (kind) => pieces.some((piece) => piece.kind === kind);
   if (has("ids") || pieces.some((piece) => MODIFIERS.test(piece.text.toUpperCase()))) return pattern;
   const modifiers = join(asText && !has("regex") && "MATCH TEXT", nocase && "IGNORE CASE");
+  if (pieces[1]?.text === "~") return join(pattern, nocase && "IGNORE CASE");
   return modifiers && pieces.length > 1 ? `(${pattern}) ${modifiers}` : join(pattern, modifiers);
 }
 
