@@ -482,5 +482,5 @@ def _may_become_right(text: str, kind: str) -> bool:
         return bool(expected(text, len(text)).keywords)
     if kind == scanner.BAD_OPERATOR:
         return text.endswith("!")  # of !=
-    # Half of a number, of an operator, of a comment's mark.
-    return (kind in (scanner.BAD_NUMBER, scanner.OTHER) and not text[-1].isalnum()) or text[-1] in "-/"
+    # Half of a number, of an operator, of a comment's mark, of a parameter.
+    return (kind in (scanner.BAD_NUMBER, scanner.OTHER) and not text[-1].isalnum()) or text[-1] in "-/:"

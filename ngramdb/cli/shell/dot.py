@@ -132,8 +132,8 @@ def _help(shell: Shell, arguments: list[str]) -> None:
         shell.write("".join(f"{line}\n" for line in _help_on(arguments[0], width)))
         return
     commands = two_columns(((f".{c.name} {c.arguments}", c.purpose) for c in COMMANDS.values()), width)
-    statements = f"Statements end with ; and may span lines: {', '.join(heads())}."
-    more = ".help WORD: the syntax of a statement or clause; .help statements: examples of all."
+    statements = f"Statements (ended by ;): {', '.join(heads())}."
+    more = ".help WORD: the syntax of one, or of a clause; .help statements: examples of all."
     paragraph = wrap(f"{statements} {more}", width or WIDEST)
     shell.write("".join(f"{line}\n" for line in (*commands, "", *paragraph)))
 

@@ -56,7 +56,16 @@ def test_every_verb_that_matches_text_is_compared():
         for name, function in inspect.getmembers(Corpus, inspect.isfunction)
         if "match_text" in inspect.signature(function).parameters
     }
-    assert found == set(VERBS)
+    assert found == {*VERBS, "cut_spans"}
+
+
+@pytest.mark.parametrize("flags, modifiers", FLAGS)
+def test_occurrences_are_cut_as_by_the_statement(db, flags, modifiers):
+    for text in ("a", "A", "Banana"):
+        with db.trial() as trial:
+            expected = trial.execute(f'CUT SPANS WHERE "{text}"{modifiers} FROM c').fetchall()
+        with db.trial() as trial:
+            assert [tuple(trial.corpus("c").cut_spans(text, **flags))] == list(map(tuple, expected))
 
 
 @pytest.mark.parametrize("verb", VERBS)
