@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from ngramdb.errors import NgramdbError
+from ngramdb.errors import NgramdbError, QueryCancelled
 from ngramdb.patterns.grams import Gram
 from ngramdb.patterns.nodes import StoredText, Variants
 from ngramdb.patterns.text_matching import matched
@@ -98,6 +98,8 @@ def _of_literal(literal: Literal, corpus: Corpus) -> list[Clause]:
     text = literal.text[:MAX_CHARACTERS]
     try:
         found = matched(text, True, literal.ignore_case, corpus)
+    except QueryCancelled:
+        raise
     except NgramdbError:  # too many spellings, or a corpus without texts
         return []
     if isinstance(found, Variants):

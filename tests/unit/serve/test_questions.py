@@ -69,6 +69,7 @@ ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("duplicates?length=2&limit=1", [("flies like an", 3, 11, 2, 2, 0, 1, 3)]),
     ("duplicates?length=9&unit=bytes&order=length&offset=9", []),
     ("duplicates?length=2&by=documents&where=kind='joke'&limit=1", [(1, 5, 3, 0.6, 3)]),
+    ("near_duplicates?contained=0.5&n=2", [(3, 0, 0.5, pytest.approx(1 / 3), 5, 5, "words")]),
     ("trace?q=I+say+fruit+flies+like+a+bird&min_length=2", [(2, 4, "fruit flies like a", 1, [1])]),
     ("probability?q=an&given=flies+like", [(2 / 3, 2, 3, 3, False)]),
     ("generate?q=fruit&tokens=2", [(1, "flies like", pytest.approx(0, abs=1))]),
