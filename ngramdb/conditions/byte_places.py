@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.conditions.stored_text import TokenPlaces, token_places
-from ngramdb.errors import ExecutionError
+from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 
@@ -20,7 +22,7 @@ def byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) 
     """
     spelled = tokenizer.token_bytes
     if spelled is not None:
-        ends = np.cumsum(np.diff(spelled[1])[segment.document(i)])
+        ends = np.cumsum(sizes_of(segment.document(i), np.diff(spelled[1])))
         if not len(ends) or ends[-1] == len(content):
             return np.concatenate([[0], ends[:-1]]).astype(np.int64), ends.astype(np.int64)
     text = content.decode("utf-8", "surrogateescape")
@@ -36,6 +38,19 @@ def byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) 
         )
     before = bytes_before(text)
     return before[found.starts], before[found.stops]
+
+
+def sizes_of(ids: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
+    """Return the bytes of tokens by their ids, of which `sizes` has one for each.
+
+    Raises CorruptionError for an id that no token has.
+    """
+    if len(ids) and int(ids.max()) >= len(sizes):
+        raise CorruptionError(
+            f"a document has the token id {int(ids.max())}, beyond the {len(sizes):,} tokens of the "
+            "vocabulary; CHECK finds the damaged file"
+        )
+    return np.asarray(sizes[ids])
 
 
 def bytes_before(text: str) -> Places:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.duplicate_windows import LEFT_OUT, DuplicateWindows, ranges_of_bits
 from ngramdb._cext.sort.row_merging import MergeSource
+from ngramdb.conditions.byte_places import sizes_of
 from ngramdb.conditions.interruptible_sort import order_of
 from ngramdb.conditions.overlap_field import Ids, ids_onto, marks_of_ngrams, token_chunks
 from ngramdb.conditions.stored_text import longest_matches
@@ -338,7 +339,7 @@ def window_ends(flat: Ids, offsets: Ids, window: Window, sizes: Ids | None) -> I
     if sizes is None:
         ends = np.arange(len(flat)) + window.length
     else:
-        before = np.concatenate([[0], np.cumsum(sizes[flat])])
+        before = np.concatenate([[0], np.cumsum(sizes_of(flat, sizes))])
         ends = np.searchsorted(before, before[:-1] + window.length, side="left")
     return np.where(ends <= stops, ends, -1)
 

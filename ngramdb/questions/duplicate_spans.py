@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.conditions.byte_places import sizes_of
 from ngramdb.conditions.expressions import from_files
 from ngramdb.conditions.interruptible_sort import order_of
 from ngramdb.curation.spans import Counting, Duplicates, Spans, duplicate_spans
@@ -363,7 +364,7 @@ def _batches(
             n_documents, (i, position) = counting.occurrences(ids)
             segment = view.segments[i]
             docs, before = segment.index.places_at(np.array([position], dtype=segment.index.position_type))
-            n_bytes = None if sizes is None else int(sizes[ids].sum())
+            n_bytes = None if sizes is None else int(sizes_of(ids, sizes).sum())
             place = (_shown(view, i, int(docs[0])), int(before[0]))
             row = (text, len(ids), n_bytes, int(spans.counts[k]), n_documents, *place, int(waste[k]))
             rows.append(row if plan.against is None else (*row, int(spans.there[k])))
