@@ -169,6 +169,7 @@ def test_programs_are_checked():
         made([(5, 0, 0)], [(3, 1, 2)])
 
 
+@pytest.mark.skipif(not HEADER.exists(), reason="an installed package has no headers")
 def test_codes_are_those_of_the_kernel():
     header = HEADER.read_text(encoding="utf-8")
     steps = "SET RUN SPLIT JUMP ASSERT DONE"
