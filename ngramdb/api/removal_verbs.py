@@ -200,7 +200,7 @@ class RemovalVerbs(CorpusVerbs):
         keep: str = "first",
         keep_by: str | Sequence[str] | None = None,
         descending: bool = False,
-        against: str | None = None,
+        against: str | Corpus | None = None,
         on: str = "characters",
         gap_share: float | None = None,
         min_rest: float | None = None,
@@ -210,7 +210,7 @@ class RemovalVerbs(CorpusVerbs):
     ) -> CutReport:
         """Cut repeated text out of documents, in one commit: CUT DUPLICATES.
 
-        Of text that is repeated, one copy stays. A document keeps its id and its metadata, and no n-gram
+        One copy of repeated text stays. A document keeps its id and its metadata, and no n-gram
         crosses a cut. Documents of which nothing is left are removed.
 
         Parameters
@@ -220,7 +220,7 @@ class RemovalVerbs(CorpusVerbs):
         min_count : how often it must occur
         keep : "first", the copy in the document with the smallest id, or "none"
         keep_by, descending : fields; the copy in the document that is first in their order is kept
-        against : another corpus of the database; text that it has is cut here
+        against : another corpus of the database, or its name; text that it has is cut here
         on : where cuts begin and end: "characters", "words" or "lines"; they shrink to whole words or lines
         gap_share : the least share of cut tokens at which all from one cut to another is cut
         min_rest : the least share of a document's tokens that must be left, or it is removed
@@ -246,6 +246,7 @@ class RemovalVerbs(CorpusVerbs):
         arguments = locals()
         self._bound.check_whole("cut_duplicates")
         _check_reason(reason)
+        arguments["against"] = to_ast.corpus_name(self._bound, "against", against)
         return self._cut(cuts.duplicates_statement(self.name, arguments), params, reason)
 
     @commits
