@@ -309,7 +309,7 @@ class RemovalVerbs(CorpusVerbs):
     @commits
     def keep_sample(
         self,
-        tokens: int,
+        tokens: int | str,
         where: str | None = None,
         *,
         by: str | None = None,
@@ -324,7 +324,7 @@ class RemovalVerbs(CorpusVerbs):
 
         Parameters
         ----------
-        tokens : whole documents are drawn until they have so many
+        tokens : whole documents are drawn until they have so many; also as `'1B'` (K, M, B)
         where, params : a condition as after WHERE; documents that do not meet it are removed
         by : a field; each of its values gets the same number of tokens, or
         weights : a number of tokens in proportion to its weight; documents with other values are removed

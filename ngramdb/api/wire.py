@@ -133,7 +133,9 @@ def sent(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"kind": "tuple", "of": [sent(item) for item in value]}
     if isinstance(value, Mapping):
-        return {"kind": "object", "of": [[str(name), sent(item)] for name, item in value.items()]}
+        if all(isinstance(name, str) for name in value):
+            return {"kind": "object", "of": [[name, sent(item)] for name, item in value.items()]}
+        return {"kind": "mapping", "of": [[sent(name), sent(item)] for name, item in value.items()]}
     if arrow_data.is_table(value):
         return [sent(row) for batch in arrow_data.opened_table(value)[1] for row in batch.to_pylist()]
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, set, frozenset)):
@@ -163,6 +165,8 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
             return tuple(received(item, corpus_named) for item in value["of"])
         if kind == "object":
             return {str(name): received(item, corpus_named) for name, item in value["of"]}
+        if kind == "mapping":
+            return {received(name): received(item, corpus_named) for name, item in value["of"]}
         if kind == "number":
             return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value["text"]]
         if corpus_named is not None:

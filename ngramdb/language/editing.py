@@ -39,6 +39,7 @@ _KINDS = {
     "STRING_LITERAL": "value",
     "INTEGER_LITERAL": "number",
     "NUMBER_LITERAL": "number",
+    "SCALED_LITERAL": "number",
     "TEXT_LITERAL": "ngram",
     "IDS_LITERAL": "token_ids",
     "REGEX_LITERAL": "regex",
@@ -444,6 +445,8 @@ def _kind(piece: str, raw: str, terminal: str) -> str:
         return "name" if is_name else "keyword"
     if piece == scanner.OTHER:
         return "operator" if raw in _OPERATORS else "error"
+    if terminal == "SCALED_LITERAL":
+        return "number"
     return _KIND_OF_PIECE[piece]
 
 

@@ -27,6 +27,7 @@ from ngramdb.language.scanner import (
     read_number,
     read_range,
     read_repetition,
+    read_scaled,
     read_string,
     read_text,
     read_token_ids,
@@ -222,6 +223,10 @@ class Walk:
             natural = isinstance(number, int) and raw[0] != "-"
             terminal = "INTEGER_LITERAL" if natural else "NUMBER_LITERAL"
             return Lexeme(terminal, start, stop, ast.Value(number, span=span))
+        if kind == scanner.BAD_NUMBER and "SCALED_LITERAL" in self._state.choices():
+            scaled = read_scaled(raw, start)
+            if scaled is not None:
+                return Lexeme("SCALED_LITERAL", start, stop, ast.Value(scaled, span=span))
         if kind == scanner.COMPARATOR:
             return Lexeme("COMPARATOR", start, stop, ast.Value(raw, span=span))
         if kind == scanner.TOKEN_IDS:

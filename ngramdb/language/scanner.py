@@ -258,6 +258,31 @@ def read_number(raw: str, start: int) -> int | float:
     return value
 
 
+# Suffixes of numbers of tokens.
+_SCALES = {"K": 10**3, "M": 10**6, "B": 10**9}
+_SCALED = lazy_pattern(r"(-?[0-9]+(?:\.[0-9]+)?)([A-Za-z]+)")
+
+
+def read_scaled(raw: str, start: int) -> int | float | None:
+    """Return a number with a suffix: `1.5B` is 1500000000; None for anything else.
+
+    The suffixes K, M and B stand for 10^3, 10^6 and 10^9. The number is an int if it is whole. Raises Fault
+    for other suffixes.
+    """
+    found = _SCALED.fullmatch(raw)
+    if found is None:
+        return None
+    scale = _SCALES.get(found[2].upper())
+    if scale is None:
+        message = f"unknown suffix {found[2]}; a number may end in K (thousand), M (million) or B (billion)"
+        raise Fault(message, start + found.start(2), start + len(raw))
+    whole, _, decimals = found[1].partition(".")
+    if len(found[1]) > _MAX_NUMBER_DIGITS:
+        raise _too_large(raw, start)
+    value, rest = divmod(int(whole + decimals) * scale, 10 ** len(decimals))
+    return value + rest / 10 ** len(decimals) if rest else value
+
+
 def _too_large(raw: str, start: int) -> Fault:
     return Fault("this number is too large", start, start + len(raw))
 

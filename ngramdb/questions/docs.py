@@ -5,7 +5,7 @@ Documents are found when the query is answered; their metadata and texts are rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -141,9 +141,12 @@ class Verbs(Asking):
 
     def sample(
         self,
-        size: int,
+        size: int | None = None,
         where: str | None = None,
         *,
+        tokens: int | str | None = None,
+        by: str | None = None,
+        weights: Mapping[Any, float] | None = None,
         seed: int | None = None,
         params: ParameterValues = None,
     ) -> Result:
@@ -151,11 +154,21 @@ class Verbs(Asking):
 
         Parameters
         ----------
-        size : number of documents
+        size : number of documents; or
+        tokens : number of tokens, also as `'1B'` (K, M, B); whole documents are drawn until they have so many
         where, params : condition as after WHERE; by default, documents are drawn from all
+        by : with `tokens`, a field; each of its values gets the same number of tokens, or
+        weights : a number of tokens in proportion to its weight; documents with other values are not drawn
         seed : equal seeds draw equal documents; by default, a seed is drawn, and is in `summary['seed']`
+
+        Raises
+        ------
+        InvalidArgument
+            Not one of `size` and `tokens`, or a number or a weight out of range.
+        ExecutionError
+            More than 1,000 values of `by`, without weights.
         """
-        sample = ast.Sample(to_ast.required(1, "size", size), to_ast.number(0, "seed", seed))
+        sample = token_sampling.of_documents_or_tokens(size, tokens, by, weights, seed)
         return self._bound.ask(ast.Docs(sample=sample), where, params)
 
 

@@ -23,6 +23,7 @@ from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
+from ngramdb.language.scanner import Fault, read_scaled
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_fields import bound_key
 from ngramdb.planner.plan import FieldKey
@@ -64,6 +65,8 @@ class TokenSampling:
 def bind_token_sample(scope: Scope, node: ast.TokenSample, corpus: Corpus) -> TokenSampling:
     """Bind SAMPLE n TOKENS."""
     tokens = scope.scalar(node.tokens)
+    if isinstance(tokens, str):  # of a parameter
+        tokens = _scaled(scope, tokens, node.tokens)
     if isinstance(tokens, float) and tokens.is_integer():  # 1e9
         tokens = int(tokens)
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 1 <= tokens < 2**63:
@@ -83,6 +86,16 @@ def bind_token_sample(scope: Scope, node: ast.TokenSample, corpus: Corpus) -> To
     if weights and not sum(weight for _, weight in weights.values()):
         scope.refuse("at least one weight must be above 0", node)
     return TokenSampling(tokens, drawn_seed(scope, node.seed), by, tuple(weights.values()))
+
+
+def _scaled(scope: Scope, text: str, node: ast.Scalar) -> int | float:
+    try:
+        value = read_scaled(text.strip(), 0)
+    except Fault as fault:
+        scope.refuse(f"SAMPLE {text!r} TOKENS: {fault.message}", node)
+    if value is None:
+        scope.refuse(f"SAMPLE must be a number of tokens such as 5000 or 1B, not {text!r}", node)
+    return value
 
 
 def _shown(value: Any) -> str:
@@ -106,11 +119,24 @@ def node_of(
         raise InvalidArgument(f"by must be the name of a field, not {by!r}")
     pairs = () if weights is None else weights.items()
     return ast.TokenSample(
-        to_ast.required(1, "tokens", tokens),
+        ast.Value(tokens) if isinstance(tokens, str) else to_ast.required(1, "tokens", tokens),
         to_ast.number(0, "seed", seed),
         keys[0] if keys else None,
         tuple(ast.Weighted(ast.Value(value), ast.Value(weight)) for value, weight in pairs),
     )
+
+
+def of_documents_or_tokens(
+    size: int | None, tokens: Any, by: str | None, weights: Mapping[Any, float] | None, seed: int | None
+) -> ast.Sample | ast.TokenSample:
+    """Return the clause that the arguments of `Corpus.sample` stand for. Raises InvalidArgument."""
+    if (size is None) == (tokens is None):
+        raise InvalidArgument("a sample has a size, in documents, or a number of tokens; give one of the two")
+    if tokens is not None:
+        return node_of(tokens, by, weights, seed)
+    if by is not None or weights is not None:
+        raise InvalidArgument("by and weights divide a number of tokens; give tokens instead of size")
+    return ast.Sample(to_ast.required(1, "size", size), to_ast.number(0, "seed", seed))
 
 
 class TokenSample(NamedTuple):

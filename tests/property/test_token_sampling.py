@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
+from ngramdb.errors import ExecutionError, InvalidArgument, ParseError, PlanError
 from ngramdb.questions.sampling import Sampling, ranks
 
 SOURCES = ["wiki", "web", 3, None]
@@ -84,6 +84,10 @@ def test_samples_are_those_of_brute_force(pieces, gone, tokens, by, weights, see
             corpus = made(db, "c", pieces_now, gone)
             found = db.execute(f"DOCS {clause} RETURNING doc_id, length").fetchall()
             assert [row[0] for row in found] == want
+            drawn = corpus.sample(
+                tokens=tokens, by="source" if by else None, weights=weights if by else None, seed=seed
+            )
+            assert [row["doc_id"] for row in drawn.to_dicts()] == want
             db.execute(f"CREATE CORPUS mix AS (DOCS {clause} FROM c)")
             assert db.corpus("mix").n_tokens == sum(row[1] for row in found)
             for _ in range(2):  # a sample of a sample is the same
@@ -118,6 +122,34 @@ def test_the_share_is_met_to_within_a_document_of_each_stratum(tmp_path):
         assert small < large
         dry = corpus.keep_sample(10**9, by="source", weights={"web": 1, "no": 1}, seed=1)
         assert "'no': 0 of 500,000,000" in dry.note and "documents of other values are left out" in dry.note
+
+
+def test_numbers_of_tokens_may_have_a_suffix():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([f"a b c d {i}" for i in range(1000)])
+        for written, tokens in (("1K", 1000), ("1.5k", 1500), ("0.001M", 1000), ("0.000002B", 2000)):
+            want = db.execute(f"DOCS SAMPLE {tokens} TOKENS SEED 3").fetchall()
+            assert len(want) == tokens // 5
+            assert db.execute(f"DOCS SAMPLE {written} TOKENS SEED 3").fetchall() == want
+            assert db.execute("DOCS SAMPLE ? TOKENS SEED 3", [written]).fetchall() == want
+            assert corpus.sample(tokens=written, seed=3).fetchall() == want
+        assert corpus.keep_sample("1K", seed=3).documents == 200
+        for clause, error, message in (
+            ("SAMPLE 1G TOKENS", ParseError, "unknown suffix G; a number may end in K"),
+            ("SAMPLE 1.0001K TOKENS", PlanError, "whole number of at least 1 token, not 1000.1"),
+            ("SAMPLE -1B TOKENS", PlanError, "at least 1 token, not -1000000000"),
+            ("SAMPLE 1K", ParseError, "TOKENS"),
+            ("LIMIT 1K", ParseError, "'1K' is not a number|1K is not a number"),
+        ):
+            with pytest.raises(error, match=message):
+                db.execute(f"DOCS {clause}")
+        for given, message in (("many", "such as 5000 or 1B"), ("1T", "unknown suffix T"), ("0K", "1 token")):
+            with pytest.raises(InvalidArgument, match=message):
+                corpus.sample(tokens=given)
+        for arguments in ({}, {"size": 1, "tokens": 5}, {"size": 1, "by": "url"}):
+            with pytest.raises(InvalidArgument, match="tokens"):
+                corpus.sample(**arguments)
 
 
 def test_what_cannot_be_sampled_is_refused():

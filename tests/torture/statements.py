@@ -68,6 +68,7 @@ SPELLINGS = {
     "TOKENIZER_LITERAL": ["'words'", "'chars'", "'bytes'", "'tokens'", "'in.jsonl'", "'nonsense'"],
     "COMPARATOR": ["<", "<=", ">", ">=", "!=", "<>"],
     "NUMBER_LITERAL": NUMBERS,
+    "SCALED_LITERAL": ["1K", "2.5M", "1b", "0K", "-1B", "1.0001K"],
     "PARAMETER": ["?", "?", ":a"],
     "REGEX_LITERAL": [
         "/a.*/",

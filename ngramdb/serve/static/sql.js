@@ -49,7 +49,7 @@ const PIECES = new RegExp(
     String.raw`(?<repetition>\{[\s\d,]*\})`,
     String.raw`(?<gap>\[\s*\d+\s*\.\.\s*\d*\s*\])`,
     String.raw`(?<ids>\[[\s\d,]*(?:\]|$))`,
-    String.raw`(?<number>\d+(?:\.\.\d+|\.\d+)?(?:[eE][+-]?\d+)?)`,
+    String.raw`(?<number>\d+(?:\.\.\d+|\.\d+)?(?:[eE][+-]?\d+|[KMBkmb]\b)?)`,
     String.raw`(?<parameter>\?|:[A-Za-z_]\w*)`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<operator>[<>=!]+|[^\s])`,

@@ -153,7 +153,7 @@ def test_wrong_plans(db, steps, message):
 
 def test_a_sample_is_a_step(db):
     db.corpus("c").append([{"text": "a b c", "source": source} for source in ("x", "y") * 9])
-    step = {"sample": {"tokens": 30, "by": "source", "weights": {"x": 2, "y": 1}}}
+    step = {"sample": {"tokens": "0.03K", "by": "source", "weights": {"x": 2, "y": 1}}}
     told = ngramdb.curate(db, {"corpus": "c", "steps": [step]})
     outcome = told["steps"][0]["outcome"]
     assert (outcome["documents"], outcome["tokens"], outcome["removed"]) == (11, 33, 11)

@@ -88,6 +88,7 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("count_docs", ("LOOP_SHARE(2) = 0 OR DUP_LINE_SHARE(AS datamap) > 0.1",), {}),
     ("counts", ("flies",), {"group_by": ["LONGEST_SEEN()", "PERPLEXITY(NGRAM ORDER 2 MIN COUNT 2)"]}),
     ("sample", (3,), {"seed": 7}),
+    ("sample", (), {"tokens": "0.01K", "by": "year", "weights": {1962: 2, None: 1}, "seed": 7}),
     ("kwic", ("flies",), {"window": 2, "order_by": "right", "returning": "kind"}),
     ("kwic", ("flies",), {"window": "sentence"}),
     ("ngrams", (2,), {"top": 5}),
