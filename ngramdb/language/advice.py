@@ -278,8 +278,6 @@ def _model(situation: Situation) -> str | None:
         return f"the name of a model takes no quotes: write {quote(situation.raw[1:-1])}"
     if model == "BACKOFF" and is_number and situation.previous == "BACKOFF":
         return f"write the weight in parentheses: BACKOFF({situation.raw})"
-    if model == "INFGRAM" and situation.kind == "ORDER":
-        return "INFGRAM has no order: it uses the longest suffix of the context that occurs"
     if is_number and situation.may_be("ORDER") and situation.previous in _MODELS:
         return f"write {situation.previous} ORDER {situation.raw}"
     return None
@@ -360,7 +358,7 @@ ADVICE: tuple[Advice, ...] = (
     Advice(lambda s: s.word == "BY" and s.may_be("GROUP"), "groups follow GROUP BY: GROUP BY year"),
     Advice(lambda s: s.word == "SORT" and s.may_be("ORDER"), "rows are sorted by ORDER BY"),
     Advice(
-        lambda s: s.word == "ORDER" and _begins(s, *_RANKED) and s.previous != "INFGRAM",
+        lambda s: s.word == "ORDER" and _begins(s, *_RANKED),
         "the first rows are the greatest; TOP 20 limits them",
     ),
     Advice(

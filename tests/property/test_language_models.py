@@ -24,6 +24,7 @@ MODELS = [
     "infgram",
     "ngram order 3 min count 2",
     "infgram min count 2",
+    "infgram order 3",
     "backoff",
     "backoff(0.3) order 3",
     "backoff min count 2",

@@ -35,6 +35,8 @@ MODELS = (
     "ngram order 3 min count 2",
     "infgram",
     "infgram min count 2",
+    "infgram order 2",
+    "infgram order 3 min count 2",
     "backoff",
     "backoff order 2",
     "kneser_ney",

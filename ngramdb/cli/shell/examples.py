@@ -99,7 +99,7 @@ function:   DUP_NGRAM_SHARE(n [AS dialect]) | TOP_NGRAM_SHARE(n [AS dialect])
             | DUP_LINE_SHARE([AS dialect]) | LOOP_SHARE(n) | SHARE_SEEN(n, k) | LONGEST_SEEN()
             | PERPLEXITY(model [FROM source])
 dialect:    DATATROVE | DATAMAP
-model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
+model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [ORDER n] [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
 """
     f"""\

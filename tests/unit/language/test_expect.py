@@ -67,7 +67,7 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
         ("COPY (DOCS) ^", ("TO",)),
         ("COPY a FROM 'x' ^", ("ON ERROR",)),
         ('DIST GIVEN "x" USING ^', ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY")),
-        ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "WHERE", "TOP", "LIMIT", "MIN COUNT")),
+        ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "WHERE", "TOP", "LIMIT", "ORDER", "MIN COUNT")),
         ("CREATE CORPUS ^", ("IF NOT EXISTS",)),
         ("CREATE CORPUS IF ^", ("NOT EXISTS",)),
         ("SHOW ^", ("CORPORA", "SEGMENTS", "VERSIONS", "REMOVALS", "SETTINGS")),

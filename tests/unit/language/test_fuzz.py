@@ -199,6 +199,7 @@ models = st.one_of(
     amounts.map("NGRAM ORDER {}".format),
     filled("BACKOFF({}) ORDER {}", numbers, amounts),
     amounts.map("INFGRAM MIN COUNT {}".format),
+    amounts.map("INFGRAM ORDER {}".format),
 )
 options = st.lists(st.tuples(st.sampled_from([" ", "="]), values), max_size=4).map(
     lambda items: "(" + ", ".join(f"o{i}{sign}{value}" for i, (sign, value) in enumerate(items)) + ")"

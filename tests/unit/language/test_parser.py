@@ -585,6 +585,7 @@ def test_pattern_gives_its_tree(text: str, expected: ast.Pattern) -> None:
         ("NGRAM", ast.ModelClause("ngram")),
         ("ngram order 5", ast.ModelClause("ngram", Value(5))),
         ("NGRAM MIN COUNT 2 ORDER 5", ast.ModelClause("ngram", Value(5), min_count=Value(2))),
+        ("INFGRAM ORDER 5", ast.ModelClause("infgram", order=Value(5))),
         ("INFGRAM MIN COUNT ?", ast.ModelClause("infgram", min_count=Parameter(index=0))),
         ("backoff(0.4)", ast.ModelClause("backoff", weight=Value(0.4))),
         (
