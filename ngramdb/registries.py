@@ -130,6 +130,7 @@ CONTAMINATION_MEASURES = (
     ContaminationMeasure("llama2", 10, 0.8),
     ContaminationMeasure("palm", 8, 0.7),
     ContaminationMeasure("longest", 8, 0.5),
+    ContaminationMeasure("decon", 5, 0.8),
 )
 CONTAMINATION_NAMES = tuple(one.name for one in CONTAMINATION_MEASURES)
 DEFAULT_CONTAMINATION = CONTAMINATION_NAMES[0]

@@ -394,12 +394,13 @@ class RemovalVerbs(CorpusVerbs):
         against : files of any format that `load` reads, an evaluation set each; a line of text is an item
         by : the measure. "bff": the share of the document's n-grams that the set has (n is 13, the threshold
             0.8). How much of an item a document has: "gpt3", any n-gram (13, 0); "llama2", the share of its
-            tokens (10, 0.8); "palm", of its n-grams (8, 0.7); "longest", of its longest piece (8, 0.5)
+            tokens (10, 0.8); "palm", of its n-grams (8, 0.7); "longest", of its longest piece (8, 0.5);
+            "decon", of its fields `question`, `answer`, `passage` near each other (5, 0.8)
         n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1; those of the measure if
             not given
         strict : remove documents above the share only, not those that equal it
         lower, fold_space : ignore letters' case, ignore white space; n-grams are then of words
-        text : the JSON field of an item that is compared
+        text : the JSON field of an item that is compared; `text` if not given, with "decon" `question`
         format, separator : how the files are read, as by `load`: "text" for a file that is one item, or has
             the separator's line between two
         source_field : the metadata field by which the table is grouped; without it, `source`

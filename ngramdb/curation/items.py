@@ -134,9 +134,13 @@ class ItemNgrams:
         self.frequent: set[int] = set()
         self.found = self._marks()
 
+    def tokens(self, first_free: int) -> Ints:
+        """Return the tokens of all items as ids of the corpus; those of others begin with `first_free`."""
+        return np.where(self._flat < 0, self._spelled + first_free, self._flat)
+
     def _marks(self) -> NDArray[np.bool_]:
         marks = np.zeros(len(self._flat), dtype=np.bool_)
-        for first, last in _batches(self.lengths, CHUNK >> 4):
+        for first, last in batches(self.lengths, CHUNK >> 4):
             start, stop = self.offsets[first], self.offsets[last]
             offsets = self.offsets[first : last + 1] - start
             marks[start:stop] = marks_of_ngrams(self._flat[start:stop], offsets, self._corpus, self._n)
@@ -152,7 +156,7 @@ class ItemNgrams:
         owners = np.searchsorted(self.offsets, starts, side="right") - 1
         stops = starts + self._width[owners]
         edges = self._edges(segment)
-        for first, last in _batches(np.bincount(owners, minlength=len(self.lengths)), CHUNK >> 4):
+        for first, last in batches(np.bincount(owners, minlength=len(self.lengths)), CHUNK >> 4):
             here = slice(*np.searchsorted(owners, [first, last]).tolist())
             spans = _Spans(segment.index, self._flat, starts[here], stops[here], owners[here])
             self.frequent.update(spans.frequent.tolist())
@@ -239,7 +243,7 @@ class _Spans:
         texts, firsts = np.unique(self._owners, return_index=True)
         bounds = np.append(firsts, len(sizes))
         per_text = np.add.reduceat(sizes, firsts) if len(texts) else sizes[:0]
-        for a, b in _batches(per_text, CHUNK):
+        for a, b in batches(per_text, CHUNK):
             here = slice(int(bounds[a]), int(bounds[b]))
             ranges = zip(self._lo[here].tolist(), self._hi[here].tolist(), strict=True)
             rows = [self._positions(lo, hi) for lo, hi in ranges]
@@ -335,7 +339,7 @@ def _gathered(flat: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
     return flat[np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], sizes)], bounds
 
 
-def _batches(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
+def batches(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of entries of about `most` in sum, or of one entry."""
     ends = np.cumsum(sizes)
     cuts = np.searchsorted(ends, np.arange(0, int(sizes.sum()) + 1, most), side="right")

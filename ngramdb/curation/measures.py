@@ -7,6 +7,7 @@ threshold of its publication:
 - `llama2`: the share of the item's tokens in 10-grams that occur; 0.8 (Touvron et al. 2023, A.6)
 - `palm`: the share of the item's 8-grams that occur; 0.7 (Chowdhery et al. 2022, section 8)
 - `longest`: the longest piece of the item that occurs, as a share of its tokens; 0.5, of at least 8 tokens
+- `decon`: question, answer and passage together; 0.8, of 5-grams (`curation.decon`)
 - `bff`, the default, is the share of the *document's* 13-grams that items have (`conditions.overlap_field`)
 """
 
@@ -58,11 +59,12 @@ def _longest(seen: Evidence) -> Shares:
 
 
 # By names of `registries.CONTAMINATION_MEASURES`. With `bff`, which documents are judged by, items are shown
-# with the share of their tokens.
+# with the share of their tokens; `decon` has values of its own, from more than this evidence.
 VALUES: dict[str, Callable[[Evidence], Shares]] = {
     "bff": _llama2,
     "gpt3": _gpt3,
     "llama2": _llama2,
     "palm": _palm,
     "longest": _longest,
+    "decon": _llama2,
 }

@@ -30,6 +30,7 @@ from ngramdb.conditions.overlap_field import (
     token_chunks,
 )
 from ngramdb.conditions.stored_text import word_places
+from ngramdb.curation.decon import QUESTION, Texts
 from ngramdb.curation.items import ItemNgrams, Matches, inverted, item_lengths, n_least
 from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
@@ -39,7 +40,7 @@ from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import OTHERWISE
 from ngramdb.ingest.documents import Document, ErrorLog
-from ngramdb.ingest.options import check_options
+from ngramdb.ingest.options import check_options, have_fields
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
@@ -163,8 +164,16 @@ def evaluation_sets(
     found = [reading.sources(path) for path in paths]
     check_options(reading.options, [source for sources in found for source in sources])
     return [
-        EvaluationSet(corpus, path, sources, reading, by) for path, sources in zip(paths, found, strict=True)
+        EvaluationSet(corpus, path, sources, _of_question(reading, sources, by), by)
+        for path, sources in zip(paths, found, strict=True)
     ]
+
+
+def _of_question(reading: Reading, sources: Sequence[Source], by: Criterion) -> Reading:
+    """Return the reading of a set: the measure `decon` compares questions, if items have fields."""
+    if by.by != "decon" or reading.text is not None or not have_fields(sources):
+        return reading
+    return replace(reading, text=QUESTION)
 
 
 class EvaluationSet:
@@ -176,8 +185,9 @@ class EvaluationSet:
         self.name = path
         self.files = [source.path for source in sources]
         self.by = by
-        self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
-        self.items = _opened(corpus, sources, reading, self._fold)
+        # How texts are changed before they are compared; None if they are not.
+        self.fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
+        self.items = _opened(corpus, sources, reading, self.fold)
         # Words never contain white space.
         fold = _after_tokenizer(corpus.tokenizer, replace(by, fold_space=False).fold)
         self._words = FoldedWords(corpus, self.items.tokenizer, fold)
@@ -187,7 +197,7 @@ class EvaluationSet:
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
         """Return the documents of the corpus's segment `i` with any n-gram of the set, and their shares."""
         segment, kept = corpus.segments[i], corpus.kept(i)
-        if self._fold is None:
+        if self.fold is None:
             shares = self._overlap(corpus, segment).shares(kept)
         else:
             shares = np.concatenate([np.empty(0), *self._folded_shares(segment, kept)])
@@ -211,13 +221,13 @@ class EvaluationSet:
         for one in self.items.segments:
             lengths = one.lengths(np.arange(one.n_documents, dtype=np.uint32))
             short.update(one.doc_ids(np.flatnonzero(lengths < self.by.n)).tolist())
-        if self._fold is None:
+        if self.fold is None:
             short.update(*(self._overlap(corpus, segment).shortened for segment in corpus.segments))
         return len(short)
 
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
         """Yield the spans of each document for the report."""
-        if self._fold is None:
+        if self.fold is None:
             found = self._overlap(corpus, segment).spans(docs)
             contexts = contexts_of(segment, Display(corpus.tokenizer, bare=True, pattern=None))
             for number, spans in zip(docs.tolist(), found, strict=True):
@@ -225,7 +235,7 @@ class EvaluationSet:
                 yield _told(spans, texts, self.items)
             return
         for number in docs.tolist():
-            text = self._fold(text_of(corpus, segment, number))
+            text = self.fold(text_of(corpus, segment, number))
             known, offsets = self._words.of_texts([text])
             marks = marked_places(known, offsets, self.items, self.by.n)
             spans = spans_of(marks, known, self.by.n, partial(first_document, self.items))
@@ -238,12 +248,10 @@ class EvaluationSet:
         Cost: a few searches per token of the items; or, if texts are folded, all texts are read.
         """
         segment, kept = corpus.segments[i], corpus.kept(i)
-        if self._fold is None:
-            if self._ngrams is None:
-                self._ngrams = ItemNgrams(corpus, self.items, self.by.n)
+        if self.fold is None:
             counts = np.zeros(segment.n_documents, dtype=np.bool_)
             counts[kept] = True
-            for found in self._ngrams.matches(segment):
+            for found in self._item_ngrams(corpus).matches(segment):
                 yield found.chosen(counts[found.docs])
             return
         lengths = item_lengths(self.items)
@@ -278,6 +286,31 @@ class EvaluationSet:
         n_tokens = int(item_lengths(self.items).sum())
         return np.zeros(n_tokens, dtype=np.bool_) if self._ngrams is None else self._ngrams.found
 
+    def tokens(self, corpus: CorpusView) -> Texts:
+        """Return the tokens of all items as ids of the corpus, or of the set if texts are folded.
+
+        Words that the corpus lacks have ids that it does not use.
+        """
+        if self.fold is None:
+            ngrams = self._item_ngrams(corpus)
+            return Texts(ngrams.tokens(corpus.tokenizer.n_vocabulary), ngrams.offsets)
+        offsets = np.concatenate([[0], np.cumsum(item_lengths(self.items))]).astype(np.int64)
+        numbers = ((one, i) for one in self.items.segments for i in range(one.n_documents))
+        parts = [one.document(i).astype(np.int64) for one, i in numbers]
+        return Texts(np.concatenate([np.empty(0, dtype=np.int64), *parts]), offsets)
+
+    def frequent_ngrams(self) -> dict[int, NDArray[np.int64]]:
+        """Return, for each item in `frequent`, the places of its n-grams that occur."""
+        if self._ngrams is None:
+            return {}
+        bounds, found = self._ngrams.offsets, self._ngrams.found
+        return {item: np.flatnonzero(found[bounds[item] : bounds[item + 1]]) for item in self.frequent}
+
+    def _item_ngrams(self, corpus: CorpusView) -> ItemNgrams:
+        if self._ngrams is None:
+            self._ngrams = ItemNgrams(corpus, self.items, self.by.n)
+        return self._ngrams
+
     @property
     def frequent(self) -> set[int]:
         """Items with n-grams that occur so often that their documents are not listed."""
@@ -298,7 +331,7 @@ class EvaluationSet:
             yield np.divide(counts, windows, out=np.zeros(len(windows)), where=windows > 0)
 
     def _shared(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[SharedNgrams]:
-        if self._fold is None:
+        if self.fold is None:
             yield from self._overlap(corpus, segment).shared(docs)
             return
         for ids, offsets, marks in self._folded_marks(segment, docs):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.api.verbs.contamination import Criterion, EvaluationSet
 from ngramdb.api.verbs.exporting import write_text
+from ngramdb.api.verbs.item_parts import ItemParts
 from ngramdb.curation.items import Pairs, evidence_of, item_lengths, n_least, pairs_of
 from ngramdb.curation.measures import VALUES, Shares
 from ngramdb.engine.changes.audit import origin
@@ -45,7 +46,7 @@ class ItemFindings:
         segment, with the value of each pair
     documents, contaminated : of each item, how many documents have any and enough of it
     covered, longest, values : of each item, tokens in n-grams that occur anywhere; the longest piece in one
-        document; the measure's value over the whole corpus
+        document; the measure's value over the whole corpus (of `decon`, the largest value of a document)
     """
 
     one: EvaluationSet
@@ -86,6 +87,8 @@ def find_items(view: CorpusView, one: EvaluationSet) -> ItemFindings:
     lengths = item_lengths(one.items)
     k, n = len(lengths), one.by.n
     value = VALUES[one.by.by]
+    parts = ItemParts(view, one) if one.by.by == "decon" else None
+    best = np.zeros(k)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     found = ItemFindings(one, lengths)
     found.documents, found.contaminated, found.longest = np.zeros((3, k), dtype=np.int64)
@@ -101,7 +104,11 @@ def find_items(view: CorpusView, one: EvaluationSet) -> ItemFindings:
             _count(edges, begins, ends)
             _count(tokens, begins, offsets[matches.items] + matches.stops)
             pairs = pairs_of(matches, n)
-            values = value(pairs.evidence(lengths, n))
+            if parts is None:
+                values = value(pairs.evidence(lengths, n))
+            else:
+                values = parts.values(segment, matches, pairs)
+                np.maximum.at(best, pairs.items, values)
             holds = one.by.holds(values)
             found.documents += np.bincount(pairs.items, minlength=k)
             found.contaminated += np.bincount(pairs.items[holds], minlength=k)
@@ -115,7 +122,7 @@ def find_items(view: CorpusView, one: EvaluationSet) -> ItemFindings:
         found.pairs.append((every, np.concatenate([np.empty(0), *(values for _, values in kept)])))
     _whole(found, offsets, np.cumsum(edges[:-1]) > 0, np.cumsum(tokens[:-1]) > 0)
     seen = evidence_of(lengths, found.covered, found.values.astype(np.int64), found.longest, n)
-    found.values = value(seen)
+    found.values = value(seen) if parts is None else best
     return found
 
 

@@ -148,7 +148,7 @@ item; --input text takes the whole file for one. N-grams are those of the corpus
 --fold-space they are of words. --report writes what was found as JSON lines: which documents, how much of
 each, which spans, and which item of the set has them; named *.html or *.json it is by item, with every
 overlap whatever the threshold. The measure bff is the share of a document's n-grams that the set has; gpt3,
-llama2, palm and longest are how much of an item a document has.
+llama2, palm and longest are how much of an item a document has; decon of its question, answer and passage.
 """
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
@@ -157,7 +157,11 @@ def _decontaminate_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_database(parser)
     add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
-    add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
+    add(
+        "--text",
+        metavar="FIELD",
+        help="the JSON field of an item that is compared; text when not given, with decon question",
+    )
     add("--input", choices=READ, help="how the files are read, whatever their names")
     add("--separator", metavar="LINE", help="the line between two items of a text file")
     add(

@@ -366,7 +366,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Decontaminate: statement(
         filled("DECONTAMINATE AGAINST {}{}", strings, st.just("") | options.map(" {}".format)),
         FROM=sources,
-        BY=st.sampled_from(["palm", "GPT3(5)", "Longest(?) > 0.5", "llama2 >= :p"]),
+        BY=st.sampled_from(["palm", "decon", "GPT3(5)", "Longest(?) > 0.5", "llama2 >= :p"]),
         NORMALIZE=st.sampled_from(["CASE", "SPACE, CASE"]),
         DELETE=st.just(""),
     ),
