@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ngramdb
@@ -70,3 +71,29 @@ def test_a_text_longer_than_the_corpus(model: str) -> None:
         corpus = db.create_corpus("c", tokenizer="chars")
         corpus.append([letter * LENGTH for letter in "ab"])
         assert_linear(lambda text: corpus.score(text, model))
+
+
+def test_long_matches_that_exceed_the_memory_of_walks() -> None:
+    """Pieces of a text are walked side by side in one memory, which is cut down to the paths of all."""
+    numbers = np.random.default_rng(1).permutation(30_000)
+    text = " ".join(f"w{number}" for number in [*numbers, *numbers[::-1]])
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([text, text])
+        probs = corpus.score(text, "infgram").prob
+        # Every word occurs twice in a document, each time between others.
+        assert probs[0] == 2 / 60_000
+        assert (probs[1] == 0.5) and (probs[2:30_000] == 1).all()
+
+
+def test_a_repetition_that_exceeds_the_memory_of_walks() -> None:
+    length = 100_000
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="bytes")
+        corpus.append(["a" * length] * 2)
+        with Interrupt(polls=NO_LIMIT) as token:
+            probs = corpus.score("a" * length, "infgram").prob
+            n_polls = NO_LIMIT - token.polls_left
+    # k letters occur length - k + 1 times in a document, and in all of these places but one another follows.
+    assert probs[1:].tolist() == [(length - k) / (length - k + 1) for k in range(1, length)]
+    assert n_polls < length

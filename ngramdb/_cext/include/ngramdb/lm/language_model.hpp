@@ -222,7 +222,8 @@ class Model {
 
   void locate(Walk& walk, const Context& context, Searches& searches, Workspace& work, StopFlag stop) const {
     if (walk.graph->is_full()) walk.graph->clear();
-    walk.locate(context.ids, context.n, context.begins, searches, work, stop, pricing(walk));
+    walk.locate(context.ids, context.n, context.begins, searches, work, stop, pricing(walk),
+                [&walk] { walk.graph->keep_paths({&walk.at}); });
   }
 
   // A step to the token ids[at], or a sentence's end.

@@ -33,6 +33,13 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
   uint64_t n_done = 0;
   size_t since = 0;  // the last border before the next piece
   bool began = sentences;
+  const auto forget = [&] {
+    std::vector<NodeId*> kept;
+    for (Lane& lane : lanes) {
+      if (lane.busy) kept.push_back(&lane.walk.at);
+    }
+    graph.keep_paths(kept);
+  };
   const auto begin_piece = [&](Lane& lane) {
     while (document < n && !sentences && offsets[document] == offsets[document + 1]) document = batch.next++;
     lane.busy = document < n;
@@ -46,7 +53,7 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
     if (from == since) {
       lane.walk.reset(began, stop);
     } else {
-      lane.walk.locate(lane.document + since, from - since, began, searches, work, stop, pricing(lane.walk));
+      lane.walk.locate(lane.document + since, from - since, began, searches, work, stop, pricing(lane.walk), forget);
     }
     // Pieces after long matches are long: the search at a piece's start takes time in proportion to the match.
     lane.stop = std::min(length, from + std::max<size_t>(kPiece, lane.walk.node().length));
@@ -56,13 +63,6 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
       if (ends_sentence(id) || begins_sentence(id)) since = from + 1, began = begins_sentence(id);
     }
     if (from == length) document = batch.next++, from = since = 0, began = sentences;
-  };
-  const auto forget = [&] {
-    std::vector<NodeId*> kept;
-    for (Lane& lane : lanes) {
-      if (lane.busy) kept.push_back(&lane.walk.at);
-    }
-    graph.keep_paths(kept);
   };
   for (Lane& lane : lanes) begin_piece(lane);
   for (;;) {

@@ -135,7 +135,8 @@ class SuffixGraph {
     slot = edge;
   }
 
-  // Forgets all but the paths of these nodes, whose numbers change.
+  // Forgets all but the paths of these nodes, whose numbers change, and the edges between them: a text that repeats
+  // itself follows these, and would need them all again.
   void keep_paths(const std::vector<NodeId*>& kept) {
     SuffixGraph old(w_, has_records_);
     old.set_limit(limit_);
@@ -143,7 +144,15 @@ class SuffixGraph {
     set_root_count(old[kRoot].count);
     std::vector<NodeId> moved(old.nodes_.size(), kRoot);
     for (NodeId* const node : kept) *node = add_path(old, *node, moved);
-    most_bytes_ = std::max(limit_, 2 * n_bytes());
+    for (Edge edge : old.edges_) {
+      if (!is_used(edge) || moved[edge.target] == kRoot) continue;
+      if (edge.node != kRoot && moved[edge.node] == kRoot) continue;
+      edge = {moved[edge.node], edge.symbol, moved[edge.target], moved[edge.used],
+              edge.extended,    edge.used_count, edge.prob};
+      put(edge);
+    }
+    // Room for an edge of every node, as a text that repeats itself needs at its next step, and as much again.
+    most_bytes_ = std::max(limit_, 2 * (n_bytes() + 3 * nodes_.size() * sizeof(Edge)));
   }
 
   // Forgets all, and takes the path of another graph's node, which gets the number last().

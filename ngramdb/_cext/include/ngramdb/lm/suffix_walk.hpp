@@ -208,11 +208,13 @@ class Walk {
 
   // Sets the walk after a context of any length. begins: whether the context follows `<s>`.
   //
+  // forget: cuts a full graph down to what is in use, by this walk and any other in the same graph.
+  //
   // Cost: a search for each length, up to kProbed tokens; walks through what may be a longer match, at most four times
   // its length.
-  template <class Price>
+  template <class Price, class Forget>
   void locate(const int64_t* ids, size_t n, bool begins, Searches& searches, Workspace& work, StopFlag stop,
-              Price price) {
+              Price price, Forget forget) {
     reset(begins, stop);
     const size_t most = std::min<size_t>(n, settings_.longest);
     if (!probe_lengths(ids + n, std::min(most, kProbed), most, searches, stop) && most > kProbed) {
@@ -220,7 +222,7 @@ class Walk {
       Starts kept;
       std::swap(kept, starts);
       for (size_t i = n - length_beyond_match(ids + n, n, searches, stop); i < n; ++i) {
-        if (graph->is_full()) graph->keep_paths({&at});
+        if (graph->is_full()) forget();
         searches.lookups.clear();
         ask(ids, i, searches);
         searches.run(stop);
