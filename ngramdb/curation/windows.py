@@ -10,7 +10,8 @@ NONE was given or the other corpus has it. The tokens of all other copies are cu
 kept copy that overlap them. Afterwards no window of L units occurs twice.
 
 Classes are runs of neighbours in the suffix array, so that one pass over it finds them all; the suffix
-arrays of several segments are merged on the fly (`_cext.corpus.duplicate_windows`). What another corpus has
+arrays of several segments are merged on the fly, without the rows of windows of which a sample shows that
+they occur once (`_cext.corpus.duplicate_windows`). What another corpus has
 is searched for in its index, at a cost that depends on the size of this corpus alone.
 """
 
@@ -101,9 +102,10 @@ def duplicate_ranges(
     CorruptionError
         a segment's file is damaged
 
-    Cost: a pass over the suffix array: 2 to 20 ns per token of one segment, 30 to 60 of several; with
-    `against`, up to a microsecond per token and segment of the other corpus. Memory: a bit per token, and
-    the tokens of segments with other symbols than the widest (FORMAT.md, "Tokens").
+    Cost: a pass over the suffix array: 2 to 20 ns per token of one segment, 10 to 60 of several, most where
+    much is repeated; with `against`, up to a microsecond per token and segment of the other corpus. Memory:
+    a bit per token; of several segments an eighth of a bit more, up to 32 MB, and the tokens of those with
+    other symbols than the widest (FORMAT.md, "Tokens").
     """
     counted = counting(corpus) if documents is None else documents
     of_segments = ranks(corpus, counted, order)
@@ -163,6 +165,9 @@ def _marked(
             marks_starts,
             keeps_one,
         )
+    for step in (kernel.sample, kernel.choose):
+        for _ in in_order(step, kernel.n_sampled, threads, None):
+            pass
     n_chunks = kernel.plan(CHUNKS_PER_THREAD * threads if threads > 1 else 1)
     for _ in in_order(kernel.mark, n_chunks, threads, None):
         pass

@@ -33,6 +33,8 @@ from ngramdb.source import Catalog, Corpus
 CUT_COLUMNS = ("documents", "removed", "tokens", "pieces", "version")
 LENGTH = 50
 MIN_COUNT = 2
+#: Fewer tokens take no longer than starting threads.
+PARALLEL = 1 << 18
 UNITS = ("tokens", "bytes")
 
 # Syntax and examples, for help.
@@ -182,10 +184,10 @@ class CutDuplicates(Question, Action):
         """Cut, and return what was cut."""
         name = self.corpus.entry.name
         with session.change(name, f"cut duplicates out of {name}") as change:
-            found = self._ranges(session, change.view)
+            found = self._ranges(session, change.view, change.threads)
             return cut(change, found, self.rule, statement=self.statement, reason=self.reason)
 
-    def _ranges(self, session: Session, view: Corpus) -> list[Ranges]:
+    def _ranges(self, session: Session, view: Corpus, threads: int) -> list[Ranges]:
         bound: list[Chosen] = []
 
         def condition_of(catalog: Catalog, corpus: Corpus) -> DocExpr:
@@ -202,6 +204,7 @@ class CutDuplicates(Question, Action):
             keeps_one=self.repeated.keeps_one,
             against=bound[-1].against,
             documents=[docs.numbers() for _, docs in found],
+            threads=threads if sum(segment.n_tokens for segment in view.segments) > PARALLEL else 1,
         )
 
 

@@ -270,6 +270,8 @@ class Change(Protocol):
 
     @property
     def view(self) -> Corpus: ...
+    @property
+    def threads(self) -> int: ...
     def remove(
         self,
         chosen: Sequence[Docs],

@@ -10,6 +10,7 @@ LEFT_OUT: int
 
 class DuplicateWindows:
     marks: list[NDArray[uint64]]
+    n_sampled: int
     def __init__(
         self,
         sources: Iterable[MergeSource],
@@ -20,6 +21,8 @@ class DuplicateWindows:
         marks_starts: bool = False,
         keeps_one: bool = True,
     ) -> None: ...
+    def sample(self, text: int, stop: Interrupt | None = None) -> None: ...
+    def choose(self, text: int, stop: Interrupt | None = None) -> None: ...
     def plan(self, n_chunks: int, stop: Interrupt | None = None) -> int: ...
     def mark(self, chunk: int, stop: Interrupt | None = None) -> None: ...
 

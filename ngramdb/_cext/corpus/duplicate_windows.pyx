@@ -28,6 +28,9 @@ cdef extern from "ngramdb/corpus/duplicate_windows.hpp" namespace "ngramdb" nogi
         cbool keeps_one
 
     cdef cppclass CppWindows "ngramdb::DuplicateWindows":
+        uint64_t n_sampled()
+        void sample(uint32_t, Poll*) except +translate_exception
+        void choose(uint32_t, Poll*) except +translate_exception
         uint64_t plan(uint64_t, Poll*) except +translate_exception
         void mark(uint64_t, Poll*) except +translate_exception
 
@@ -39,7 +42,10 @@ LEFT_OUT = kLeftOut
 
 
 cdef class DuplicateWindows:
-    """Marks repeated windows in one text or several. `plan` first, then `mark` for every chunk, in any thread.
+    """Marks repeated windows in one text or several.
+
+    `sample` first, for each of the first `n_sampled` texts, then `choose` for each of them, then `plan`, then `mark` for
+    every chunk; all but `plan` in any thread.
 
     The window of a position begins there and lies within its document. It has `length` tokens; or, with weights, it is
     the shortest whose tokens weigh at least `length`. Windows that occur fewer than `min_count` times in the documents
@@ -59,15 +65,18 @@ cdef class DuplicateWindows:
     Attributes
     ----------
     marks : uint64 arrays, a bit for each position of each text, lowest bit first
+    n_sampled : the number of texts to sample: all of several, none of one
 
     Raises ValueError if sizes contradict each other, CorruptionError for rows that lead out of their text.
 
-    Cost: 2 to 20 ns per row of one source, 30 to 60 of several; a bit per position, and 4 bytes per 1024 positions.
+    Cost: 2 to 20 ns per row of one source, 10 to 60 of several; a bit per position, and 4 bytes per 1024 positions. Of
+    several sources, another bit per 8 positions, and up to 32 MB.
     """
 
     cdef unique_ptr[CppWindows] windows
     cdef list held
     cdef readonly list marks
+    cdef readonly uint64_t n_sampled
 
     def __init__(self, sources, ranks, uint64_t length, const uint32_t[::1] weights=None, uint64_t min_count=2,
                  bint marks_starts=False, bint keeps_one=True):
@@ -101,6 +110,25 @@ cdef class DuplicateWindows:
         rule.marks_starts = marks_starts
         rule.keeps_one = keeps_one
         self.windows = make_duplicate_windows(widths.pop(), texts, rule)
+        self.n_sampled = self.windows.get().n_sampled()
+
+    def sample(self, uint64_t text, Interrupt stop=None):
+        """Read a text, for what distinguishes its windows."""
+        cdef Poll poll = poll_of(stop)
+        self.check_text(text)
+        with nogil:
+            self.windows.get().sample(<uint32_t>text, &poll)
+
+    def choose(self, uint64_t text, Interrupt stop=None):
+        """Choose the windows of a text that may be repeated."""
+        cdef Poll poll = poll_of(stop)
+        self.check_text(text)
+        with nogil:
+            self.windows.get().choose(<uint32_t>text, &poll)
+
+    cdef check_text(self, uint64_t text):
+        if text >= self.n_sampled:
+            raise ValueError(f"text {text} of {self.n_sampled} to sample")
 
     def plan(self, uint64_t n_chunks, Interrupt stop=None):
         """Divide the work into at most `n_chunks` chunks, and return their number."""

@@ -2,7 +2,8 @@
 //
 // Suffixes that begin with the same window are neighbours among the rows: they are a class. Rows hold LCPs up to a limit,
 // and only those that reach it, or the window's length, are compared in the text (rows.hpp). Over several texts the rows
-// are merged on the fly (row_merging.hpp), which finds exact LCPs.
+// are merged on the fly (row_merging.hpp), which finds exact LCPs, at a cache miss or two per row: so only rows of windows
+// that may occur twice are merged (window_samples.hpp).
 //
 // Nothing is kept of a class but its best occurrence so far: when another one arrives, the worse of the two is marked,
 // except for what lies within the window of the better one in the same document. That marks the same as comparing each
@@ -15,6 +16,7 @@
 #include <limits>
 
 #include "ngramdb/base/prefetch.hpp"
+#include "ngramdb/corpus/window_samples.hpp"
 #include "ngramdb/segment/segment.hpp"
 #include "ngramdb/sort/suffix_matches.hpp"
 
@@ -69,7 +71,9 @@ class WindowsOf final : public DuplicateWindows {
  public:
   WindowsOf(const std::vector<WindowText>& texts, const WindowRule& rule) : texts_(texts), rule_(rule) {
     std::vector<MergeInput> inputs;
+    std::vector<uint64_t*> marks;
     for (const WindowText& text : texts) {
+      marks.push_back(text.marks);
       const MergeInput& input = text.input;
       symbols_.push_back({static_cast<const Sym*>(input.text), input.n_text});
       finders_.emplace_back(input.starts, input.n_documents, input.n_text);
@@ -79,7 +83,20 @@ class WindowsOf final : public DuplicateWindows {
     for (uint64_t i = 0; i < rule.n_weights; ++i) heaviest = std::max<uint64_t>(heaviest, rule.weights[i]);
     const uint64_t least = rule.weights == nullptr ? rule.length : (rule.length + heaviest - 1) / heaviest;
     least_bits_ = static_cast<int64_t>(std::min<uint64_t>(least, uint64_t{1} << 32) * 8 * sizeof(Sym));
-    if (texts.size() > 1) merge_ = make_row_merge(sizeof(Sym), inputs);
+    if (texts.size() == 1) return;
+    const uint64_t length = length_to_sample();
+    if (length >= WindowSamples<Sym>::kShortest) {
+      samples_ = std::make_unique<WindowSamples<Sym>>(symbols_, marks, length);
+      for (uint32_t i = 0; i < inputs.size(); ++i) inputs[i].wanted = samples_->wanted(i);
+    }
+    merge_ = make_row_merge(sizeof(Sym), inputs);
+  }
+
+  uint64_t n_sampled() const override { return samples_ == nullptr ? 0 : texts_.size(); }
+  void sample(uint32_t text, StopFlag stop) override { samples_->sample(text, stop); }
+  void choose(uint32_t text, StopFlag stop) override {
+    samples_->choose(text, stop);
+    if (rule_.weights != nullptr) samples_->want_short(text, rule_.weights, rule_.n_weights, rule_.length, stop);
   }
 
   uint64_t plan(uint64_t n_chunks, StopFlag stop) override {
@@ -96,15 +113,26 @@ class WindowsOf final : public DuplicateWindows {
       marker.read(n_blocks * chunk / n_chunks_, n_blocks * (chunk + 1) / n_chunks_, n_blocks);
       return;
     }
-    uint64_t n_rows = 0;
-    for (uint32_t i = 0; i < texts_.size(); ++i) n_rows += merge_->bound(chunk + 1, i) - merge_->bound(chunk, i);
-    marker.begin(chunk > 0, n_rows);
+    marker.begin(chunk > 0, n_chunks_ > 1 ? merge_->count(chunk, stop) : kUnbounded);
     merge_->read(chunk, marker, stop);
   }
 
  private:
   static constexpr uint64_t kBlock = kPieceRows;
   static constexpr uint64_t kUnbounded = std::numeric_limits<uint64_t>::max();
+
+  // The number of first symbols by which windows are sampled. By weight some are shorter: half of the usual number.
+  uint64_t length_to_sample() const {
+    if (rule_.weights == nullptr) return rule_.length;
+    constexpr uint64_t kSome = 65536;
+    uint64_t n = 1, weight = 1;
+    for (const DocumentText<Sym>& text : symbols_) {
+      for (uint64_t i = 0; i < std::min(text.size, kSome); ++i, ++n) {
+        weight += text.symbols[i] < rule_.n_weights ? rule_.weights[text.symbols[i]] : 0;
+      }
+    }
+    return rule_.length / (2 * weight / n + 1);
+  }
 
   struct Occurrence {
     uint32_t rank;  // of its document
@@ -329,6 +357,7 @@ class WindowsOf final : public DuplicateWindows {
   std::vector<DocumentText<Sym>> symbols_;
   std::vector<DocumentFinder> finders_;
   int64_t least_bits_ = 0;  // that suffixes with the same window share
+  std::unique_ptr<WindowSamples<Sym>> samples_;
   std::unique_ptr<RowMerge> merge_;
   uint64_t n_chunks_ = 1;
 };

@@ -32,10 +32,15 @@ struct WindowRule {
   bool keeps_one = true;  // the best occurrence of each window is not cut
 };
 
-// Marks occurrences of repeated windows. First plan(), then mark() for every chunk, in any thread.
+// Marks occurrences of repeated windows. First sample() for every text that is to be sampled, then choose() for every one
+// of them, then plan(), then mark() for every chunk; each but plan() in any thread.
 class DuplicateWindows {
  public:
   virtual ~DuplicateWindows() = default;
+  // The number of texts to sample: none where rows alone tell enough.
+  virtual uint64_t n_sampled() const = 0;
+  virtual void sample(uint32_t text, StopFlag stop) = 0;
+  virtual void choose(uint32_t text, StopFlag stop) = 0;
   // Divides the rows into at most this many chunks; returns their number.
   virtual uint64_t plan(uint64_t n_chunks, StopFlag stop) = 0;
   virtual void mark(uint64_t chunk, StopFlag stop) = 0;

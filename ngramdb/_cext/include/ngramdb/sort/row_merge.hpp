@@ -12,6 +12,9 @@
 
 namespace ngramdb {
 
+// A bit of `wanted` is for so many positions.
+constexpr uint32_t kWantedBlock = 8;
+
 // One text and its suffix array, whose symbols mean the same in all inputs.
 struct MergeInput {
   const void* text = nullptr;  // documents, each followed by a separator (0)
@@ -24,6 +27,9 @@ struct MergeInput {
   const uint32_t* starts = nullptr;
   const uint8_t* kept = nullptr;
   uint64_t n_documents = 0;
+  // For read(), without removed documents: a bit per kWantedBlock positions, of which the others' rows are left out; null
+  // to read all rows.
+  const uint64_t* wanted = nullptr;
   std::string file;  // what errors call it
 };
 
@@ -46,7 +52,7 @@ class RowMerge {
 
   // Divides the work into chunks of about this many rows; returns their number.
   virtual uint64_t plan(uint64_t chunk_rows, StopFlag stop) = 0;
-  // The number of remaining rows of the chunk.
+  // The number of remaining rows of the chunk, without those that are left out.
   virtual uint64_t count(uint64_t chunk, StopFlag stop) = 0;
   // Writes the chunk's `n_rows` rows, of which the first is row `first_row`, with LCPs of this many bits, or far LCPs into
   // `lcps` if that is not null; and those of their keys that the directory has into level 0 of `tree`, and into `rest`.

@@ -182,9 +182,16 @@ class MergeOf final : public RowMerge {
     return position;
   }
 
+  static bool wants(const uint64_t* wanted, uint32_t position) {
+    const uint32_t block = position / kWantedBlock;
+    return (wanted[block / 64] >> (block % 64) & 1) != 0;
+  }
+
   // Returns true if a position remains, and sets its number among those.
   bool stays(uint32_t input, uint32_t position, uint32_t* number) const {
     const uint64_t base = bases_[input];
+    const uint64_t* const wanted = inputs_[input].wanted;
+    if (wanted != nullptr && !wants(wanted, position)) return false;
     if (kept_[input] == nullptr) {
       *number = static_cast<uint32_t>(base + position);
       return true;
@@ -211,6 +218,8 @@ class MergeOf final : public RowMerge {
   // merge() with only one input, whose rows keep their order.
   void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
               uint64_t* tree, uint64_t* rest, StopFlag stop);
+  void take_rows(Cursor& c, uint32_t most, StopFlag stop) const;
+  void take_wanted_rows(Cursor& c, uint32_t most, StopFlag stop) const;
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
   template <class Emit>
   void merge_rows(const std::vector<uint64_t>& first, const std::vector<uint64_t>& end, Matches& matches, StopFlag stop,
@@ -322,13 +331,13 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
   uint64_t n = 0;
   for (uint32_t j = 0; j < inputs_.size(); ++j) {
     const uint64_t start = bounds_[chunk][j], end = bounds_[chunk + 1][j];
-    if (kept_[j] == nullptr) {
+    if (kept_[j] == nullptr && inputs_[j].wanted == nullptr) {
       n += end - start;
       continue;
     }
     for (uint64_t row = start; row < end; ++row) {
       if ((row - start) % kStopInterval == 0) check_stop(stop);
-      if (row + kAhead < end) kept_[j]->prefetch(inputs_[j].rows[row + kAhead]);
+      if (kept_[j] != nullptr && row + kAhead < end) kept_[j]->prefetch(inputs_[j].rows[row + kAhead]);
       uint32_t number;
       n += stays(j, checked_position(j, row), &number);
     }
@@ -338,22 +347,18 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
 
 // ---- merging ----------------------------------------------------------------------------------------------------
 
-// Takes the input's next rows, as many as a block has room for, and sets their LCPs.
+// Takes the input's next rows, as many as a block has room for.
 //
 // Between two neighbours that stay the LCP is the least of those of the rows that do not.
 template <class Sym>
-void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
-  const MergeInput& input = inputs_[c.input];
-  const bool known = input.has_lcps && input.rows.has_lcps();
-  const uint32_t most = known ? input.rows.most_lcp() : 0;
-  const auto lcp_of = [&](uint64_t row) { return known ? input.rows.lcp(row) : 0; };
-  c.at = c.size = 0;
+void MergeOf<Sym>::take_rows(Cursor& c, uint32_t most, StopFlag stop) const {
+  const Rows& rows = inputs_[c.input].rows;
   uint32_t least = most;
   uint64_t n_gone = 0;
   for (; c.size < kBlock && c.next < c.end; ++c.next) {
     Ahead& row = c.block[c.size];
     row.position = checked_position(c.input, c.next);
-    least = std::min(least, lcp_of(c.next));
+    least = std::min(least, most > 0 ? rows.lcp(c.next) : 0);
     if (!stays(c.input, row.position, &row.number)) {
       if (++n_gone % kStopInterval == 0) check_stop(stop);
       continue;
@@ -361,6 +366,44 @@ void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
     row.lcp = least;
     least = most;
     ++c.size;
+  }
+}
+
+// The same of an input without removed documents, of which only some rows are wanted. They are few, and which they are
+// cannot be predicted: all are written to the block.
+template <class Sym>
+void MergeOf<Sym>::take_wanted_rows(Cursor& c, uint32_t most, StopFlag stop) const {
+  const Rows rows = inputs_[c.input].rows;
+  const uint64_t* const wanted = inputs_[c.input].wanted;
+  const uint64_t limit = texts_[c.input].size, end = c.end;
+  uint64_t next = c.next;
+  uint32_t least = most, size = 0;
+  for (uint64_t n = 1; size < kBlock && next < end; ++n, ++next) {
+    if (n % kStopInterval == 0) check_stop(stop);
+    const uint32_t position = rows[next];
+    if (__builtin_expect(position >= limit, 0)) throw CorruptPointer{inputs_[c.input].file, next, position, limit};
+    if (most > 0) least = std::min(least, rows.lcp(next));
+    c.block[size].position = position;
+    c.block[size].lcp = least;
+    // Written so that it becomes no branch.
+    const uint32_t is_wanted = wants(wanted, position);
+    least = (least & (is_wanted - 1)) | (most & (0 - is_wanted));
+    size += is_wanted;
+  }
+  c.next = next;
+  c.size = size;
+}
+
+// Takes the input's next rows, and sets their LCPs.
+template <class Sym>
+void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
+  const MergeInput& input = inputs_[c.input];
+  const uint32_t most = input.has_lcps && input.rows.has_lcps() ? input.rows.most_lcp() : 0;
+  c.at = c.size = 0;
+  if (input.wanted != nullptr) {
+    take_wanted_rows(c, most, stop);
+  } else {
+    take_rows(c, most, stop);
   }
   if (c.size == 0) return;
   // The rows of the block after the next one, whose texts are prefetched once the next one has been read.
