@@ -14,6 +14,7 @@ from support.changes import begin
 
 from ngramdb.curation.cut_rules import TextCuts, bridged, on_borders
 from ngramdb.errors import InvalidArgument, PlanError
+from ngramdb.questions import cuts
 
 SENTENCES = ["flies like a banana", "an apple, a day", "naïve 漢字 👍🏽", "e\u0301tude\nb", "like a horse "]
 
@@ -49,6 +50,14 @@ TOKENIZERS = {"words": None, "chars": None, "bytes": None, "byte level": byte_le
 def tokenizer(request):
     make = TOKENIZERS[request.param]
     return request.param if make is None else make(pytest.importorskip("tokenizers"))
+
+
+@pytest.fixture(scope="module")
+def several_threads():
+    """Use the threads of the setting, however few tokens there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts, "PARALLEL", 0)
+        yield
 
 
 @st.composite
@@ -107,14 +116,16 @@ def check_texts(db, name):
 
 @settings(max_examples=10, deadline=None)
 @given(
-    segments=st.lists(documents, min_size=1, max_size=3),
+    segments=st.lists(documents, min_size=1, max_size=3) | st.lists(documents, min_size=9, max_size=16),
     gone=st.none() | st.just(0),
     other=st.none() | documents,
     length=st.integers(1, 9),
     keep=st.sampled_from(["first", "none"]),
+    threads=st.integers(1, 4),
 )
-def test_no_window_is_left_twice(tokenizer, segments, gone, other, length, keep):
+def test_no_window_is_left_twice(tokenizer, several_threads, segments, gone, other, length, keep, threads):
     with connected(tokenizer) as db:
+        db.settings["threads"] = threads
         corpus = load(db, "c", segments, gone)
         if other is not None:
             db.create_corpus("other", tokenizer)

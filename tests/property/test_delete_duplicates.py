@@ -44,15 +44,17 @@ def expected(rows, keep, against, is_text, least):
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.lists(documents, min_size=1, max_size=3),
-    st.sets(st.integers(0, 8)),
+    st.lists(documents, min_size=1, max_size=3) | st.lists(documents, min_size=9, max_size=16),
+    st.sets(st.integers(0, 20)),
     st.sampled_from(["first", "none", "n"]),
     st.none() | st.lists(st.sampled_from(TEXTS), max_size=4),
     st.booleans(),
     st.integers(0, 1),
+    st.integers(1, 4),
 )
-def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least):
+def test_equal_documents_are_removed(pieces, gone, keep, against, is_text, least, threads):
     with connected("words") as db:
+        db.settings["threads"] = threads
         corpus = db.corpus("c")
         for piece in pieces:
             append_broken(db, [(text.split("|"), {"n": n}) for text, n in piece])

@@ -28,7 +28,7 @@ def collections(draw, most=8):
     joined = st.lists(st.sampled_from(some) | words, max_size=3).map(lambda parts: [list(chain(*parts))])
     documents = draw(st.lists(pieces | joined, min_size=1, max_size=most))
     numbers = st.sets(st.integers(0, len(documents) - 1), max_size=len(documents) - 1)
-    return documents, draw(st.integers(1, 3)), draw(numbers), draw(st.none() | numbers)
+    return documents, draw(st.integers(1, 16)), draw(numbers), draw(st.none() | numbers)
 
 
 def load(db, name, collection):
@@ -101,16 +101,17 @@ def expected(collection, window, k, there, chosen):
     return found, tokens, longest, n_windows
 
 
-@settings(max_examples=100, deadline=None)
-@example(([[["a"], ["a"]], [[]]], 1, set(), None), ([[["a"]]], 1, set(), None), 1, "tokens", 2)
+@settings(max_examples=75, deadline=None)
+@example(([[["a"], ["a"]], [[]]], 1, set(), None), ([[["a"]]], 1, set(), None), 1, "tokens", 2, 1)
 @given(
     collections(),
     st.none() | collections(4),
     st.integers(1, 6),
     st.sampled_from(["tokens", "bytes"]),
     st.integers(2, 4),
+    st.integers(1, 4),
 )
-def test_spans_are_those_of_brute_force(collection, other, length, unit, k):
+def test_spans_are_those_of_brute_force(collection, other, length, unit, k, threads):
     window = Window(length, unit)
     with connected("words") as db:
         load(db, "c", collection)
@@ -135,7 +136,9 @@ def test_spans_are_those_of_brute_force(collection, other, length, unit, k):
             ]
         there = {} if other is None else occurrences(left(other))
         texts, tokens, longest, n_windows = expected(collection, window, k, there, collection[3])
-        found = spans.duplicate_spans(view, window, min_count=k, against=against, documents=documents)
+        found = spans.duplicate_spans(
+            view, window, min_count=k, against=against, documents=documents, threads=threads
+        )
         counting = spans.Counting(view, k, against, documents)
         rows = {}
         columns = zip(found.spans.counts.tolist(), found.spans.there.tolist(), strict=True)

@@ -170,7 +170,9 @@ def test_what_is_cut_and_where_windows_begin(data, unit):
             threads=threads,
         )
         window = windows.Window(length, unit)
-        starts = windows.duplicate_starts(view, window, min_count=k, against=against, documents=chosen)
+        starts = windows.duplicate_starts(
+            view, window, min_count=k, against=against, documents=chosen, threads=threads
+        )
         cut, begins = expected_cut(documents, length, unit, k, rank, keeps_one, there)
         assert places_of(view, found) == cut
         assert places_of(view, starts) == begins
@@ -229,7 +231,7 @@ def test_no_window_is_left_twice(collection, length, keeps_one):
         assert {(token,) for piece in pieces for token in piece} == before
 
 
-@pytest.mark.parametrize("n_segments", [1, 3])
+@pytest.mark.parametrize("n_segments", [1, 3, 15])
 @pytest.mark.parametrize("length", [3, 9, 40, 700])
 def test_chunks_of_rows_find_the_same(n_segments, length):
     rng = np.random.default_rng(length)
@@ -245,6 +247,22 @@ def test_chunks_of_rows_find_the_same(n_segments, length):
     numbered = dict(enumerate(documents))
     cut, _ = expected_cut(numbered, length, "tokens", 2, {i: i for i in numbered}, True, {})
     assert alone == cut
+
+
+def test_windows_of_few_and_of_many_symbols_are_found():
+    """Windows are sampled by their first symbols, of which some have fewer than most, or than all have."""
+    rng = np.random.default_rng(3)
+    heavy = ["w" * 90 + str(i) for i in range(4)]
+    texts = [" ".join(rng.choice(list("abcdefghij"), 300)) for _ in range(8)]
+    shared = [" ".join(heavy[:3]), texts[0][:160], " ".join(heavy[1:]) + texts[1][:100]]
+    texts += [f"{text} {shared[i % 3]} {text[:50]}" for i, text in enumerate(texts)]
+    with ngramdb.connect() as db:
+        documents = [text.split() for text in texts]
+        view = load(db, "c", (documents, 5, set(), None), "words")
+        for length in (12, 91, 100, 270, 400):
+            cut = places_of(view, windows.duplicate_ranges(view, length, "bytes"))
+            numbered = dict(enumerate(documents))
+            assert cut == expected_cut(numbered, length, "bytes", 2, {i: i for i in numbered}, True, {})[0]
 
 
 # ---- cost
