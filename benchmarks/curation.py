@@ -9,6 +9,11 @@ over the suffix arrays that exist already, the memory that it takes beyond them,
 pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples. With
 `--near`, near duplicates are measured instead, in less than a minute; see `near_duplicates.py`.
 
+    python benchmarks/curation.py --deliveries
+
+1,200 documents are compared with 5,000, 20,000 and 80,000 (AGAINST): the cost of the first comparison, which
+keeps keys of these documents, and of the next one.
+
     python benchmarks/curation.py --labels 1000000
 
 Rows of Parquet with a string key, a number and a text, in random order, are joined with as many short
@@ -47,6 +52,7 @@ def main() -> int:
     )
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--labels", type=int, help="join this many rows with as many documents, instead")
+    parser.add_argument("--deliveries", action="store_true", help="compare deliveries, instead")
     parser.add_argument("--length", type=int, default=50, help="tokens of a window (50)")
     parser.add_argument("--planted", type=float, default=0.1, help="share of documents with a copy (0.1)")
     parser.add_argument("--segments", default="1,16", help="numbers of segments (1,16)")
@@ -54,16 +60,18 @@ def main() -> int:
     parser.add_argument("--near", action="store_true", help="near duplicates instead")
     parser.add_argument("--documents", type=int, default=2000, help="documents with --near (2000)")
     options = parser.parse_args()
-    if (options.data is None) == (options.labels is None):
-        parser.error("give DATA, or --labels N")
+    if (options.data is not None) + (options.labels is not None) + options.deliveries != 1:
+        parser.error("give DATA, --labels N, or --deliveries")
     load, faults = ForeignLoad(), 0
     print(description())
     if options.labels is not None:
         with tempfile.TemporaryDirectory() as folder:
             faults = joined(Path(folder), options.labels)
+    elif options.deliveries:
+        faults = near_duplicates.deliveries()
     elif options.near:
         faults = near_duplicates.run(options.data, options.documents)
-    if options.labels is not None or options.near:
+    if options.labels is not None or options.deliveries or options.near:
         print(verdict(load.share()))
         return 1 if faults else 0
     texts = list(planted(options.data / "medium.jsonl.gz", options.planted))

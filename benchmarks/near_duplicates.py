@@ -15,6 +15,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -62,6 +63,43 @@ def run(data: Path, n: int) -> int:
             continue
         _report(name, process_time() - start, words, planted, found)
     _verified_pairs()
+    return faults
+
+
+def deliveries(sizes: Sequence[int] = (5_000, 20_000, 80_000), n: int = 1_200) -> int:
+    """Print what it costs to compare n documents with corpora of these sizes; return the number of faults.
+
+    A twelfth are copies of earlier documents without their end. The keys of the earlier ones are written by
+    the first question, and read by the next.
+    """
+    chance = np.random.default_rng(SEED)
+    ways: dict[str, Callable[[ngramdb.Corpus], int]] = {
+        "near, index": lambda new: new.near_duplicates(against="old", contained=0.9).summary["total"],
+        "near, minhash": lambda new: new.near_duplicates(
+            against="old", contained=0.9, candidates="minhash"
+        ).summary["total"],
+    }
+    faults = 0
+    with TemporaryDirectory() as folder, ngramdb.connect(Path(folder) / "c.ngdb") as db:
+        db.settings["auto_compact"] = False
+        old, texts = db.create_corpus("old", tokenizer="words"), list[str]()
+        new = db.create_corpus("new", tokenizer="words")
+        for size in sizes:
+            more = [" ".join(f"w{word}" for word in row) for row in chance.zipf(1.2, (size - len(texts), 60))]
+            old.append(more)
+            texts += more
+            new.delete("doc_id >= 0")
+            copies = [texts[i][:-20] for i in chance.integers(0, len(texts), n // 12).tolist()]
+            own = [" ".join(f"v{word}" for word in row) for row in chance.zipf(1.2, (n - len(copies), 60))]
+            new.append(copies + own)
+            for name, ask in ways.items():
+                times, found = [], 0
+                for _ in range(2):
+                    begun = process_time()
+                    found = ask(new)
+                    times.append(process_time() - begun)
+                faults += int(found < len(copies))
+                print(f"{name:16} {n:,} beside {size:7,}: {times[0]:5.2f} s of CPU, then {times[1]:5.2f} s")
     return faults
 
 
@@ -167,6 +205,7 @@ def _verified_pairs() -> None:
         for text in texts:
             kernel.add(text, False)
         start = process_time()
+        kernel.begin()
         kernel.decide(np.arange(len(texts), dtype=np.uint32))
         times.append(process_time() - start)
     print(f"a compared pair of {PAIR_WORDS:,} words each: {1e6 * (times[1] - times[0]) / PAIRS:.0f} us")

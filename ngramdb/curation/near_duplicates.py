@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.near_duplicates import MOST_KEPT, NearDuplicates
+from ngramdb.curation import keeping
+from ngramdb.curation.document_keys import Keys, counterparts
 from ngramdb.curation.keeping import DocumentOrder, counting
 from ngramdb.segments.base import Segment
 from ngramdb.source import Corpus
@@ -39,6 +41,8 @@ CHARACTERS_CONTAINED = 0.9
 
 # Bytes per n-gram while documents are decided on: its set, which grows by doubling, and lists of kept ones.
 BYTES_PER_NGRAM = 88
+# Bytes per key of a given document: its place in a list, and three numbers while it is added.
+BYTES_PER_KEY = 24
 # Documents between checks of memory.
 CHECKED_DOCUMENTS = 256
 # Characters that are normalized at a time: 20 ms.
@@ -138,28 +142,71 @@ def near_duplicates(
 
     Notes
     -----
-    Cost: 2 to 3 µs per word, of `against` too, and, per verified pair, a nanosecond per n-gram of both; with
-    sketches, half a nanosecond per n-gram and hash. Memory: 16 bytes per distinct n-gram of a document, and
-    up to 72 per distinct n-gram of all kept documents. Of `against`, only the n-grams that these have are
-    stored, unless candidates are found by sketches.
+    Cost: 2 to 3 µs per word, and, per verified pair, a nanosecond per n-gram of both; with sketches, half a
+    nanosecond per n-gram and hash. Of `against`, the keys of all documents are read once, and kept
+    (`document_keys`); after that, only the texts of candidates. Memory: 16 bytes per distinct n-gram of a
+    document, and up to 72 per distinct n-gram of all kept documents.
     """
     own = _listed(corpus, counting(corpus) if documents is None else documents)
-    kernel = NearDuplicates(rule.n, rule.contained, CHARACTERS_CONTAINED, rule.bands, rule.rows)
+    kernel = _kernel(rule)
     _add_documents(kernel, own)
-    places, given = _places(own, keeps_longest, order), None
-    if against is not None:
-        given = _listed(against, counting(against))
-        _add_documents(kernel, given, is_given=True)
-        of_given = np.arange(len(own.numbers), len(own.numbers) + len(given.numbers), dtype=np.uint32)
-        places = np.concatenate([of_given, places])
-    n_given = 0 if given is None else len(given.numbers)
-    kept, shared, bounded, near, has = kernel.decide(places, n_given, rejects)
-    pairs = _Pairs(own, given, *kernel.sizes())
+    places = _places(own, keeps_longest, order)
+    given = None if against is None else _Given(against, kernel, rule)
+    if given is None:
+        kernel.begin()
+    kept, shared, bounded, near, has = kernel.decide(places, rejects, None if given is None else given.load)
+    pairs = _Pairs(own, None if given is None else given.documents, kernel)
     return Found(
         [pairs.contained(i, int(kept[i]), int(shared[i])) for i in np.flatnonzero(kept >= 0).tolist()],
         [pairs.rejected(i, int(near[i]), int(has[i])) for i in np.flatnonzero(near >= 0).tolist()],
         int(np.count_nonzero(bounded)),
     )
+
+
+def _kernel(rule: Rule) -> NearDuplicates:
+    return NearDuplicates(rule.n, rule.contained, CHARACTERS_CONTAINED, rule.bands, rule.rows)
+
+
+class _Given:
+    """The documents of another corpus, which are kept: found by their keys, read if they are candidates."""
+
+    def __init__(self, corpus: Corpus, kernel: NearDuplicates, rule: Rule) -> None:
+        kept = counting(corpus)
+        self.documents = _listed(corpus, kept)
+        self._kernel = kernel
+        wanted = kernel.all_keys()
+        kernel.begin(len(self.documents.numbers), len(wanted))
+        n_found = 0
+        for i, ranks in enumerate(keeping.ranks(corpus, kept)):
+            # One more than are compared, so that it is noticed if there are more.
+            for keys, which, found in counterparts(
+                corpus, i, _keys(rule), wanted, ranks, MOST_CANDIDATES + 1
+            ):
+                n_found += len(found)
+                interrupts.require_memory(
+                    BYTES_PER_NGRAM * kernel.n_grams + BYTES_PER_KEY * n_found, "n-grams of the documents"
+                )
+                kernel.add_given(keys, which, found)
+
+    def load(self, rank: int) -> tuple[bytes, bool]:
+        """Return the text of a document, as `normalized` does."""
+        interrupts.check()
+        _require_memory(self._kernel.n_grams)
+        corpus, owners, numbers, _ = self.documents
+        return normalized(corpus.segments[owners[rank]], int(numbers[rank]), corpus.tokenizer)
+
+
+def _keys(rule: Rule) -> Keys:
+    """Return the keys of documents by which a rule finds candidates."""
+    kernel = _kernel(rule)
+
+    def of(segment: Segment, i: int, tokenizer: Tokenizer) -> NDArray[np.uint64]:
+        return kernel.keys_of(*normalized(segment, i, tokenizer))
+
+    if rule.bands:
+        name = f"words{rule.n}-{rule.bands}x{rule.rows}"
+        return Keys(name, {"keys": "minhash", "n": rule.n, "bands": rule.bands, "rows": rule.rows}, of)
+    return Keys(f"words{rule.n}", {"keys": "words", "n": rule.n}, of)
 
 
 def _listed(corpus: Corpus, documents: Sequence[Docs]) -> _Documents:
@@ -177,14 +224,14 @@ class _Pairs:
         self,
         own: _Documents,
         given: _Documents | None,
-        sizes: NDArray[np.uint32],
-        by_characters: NDArray[np.bool_],
+        kernel: NearDuplicates,
     ) -> None:
         self._own, self._given = own, given
-        self._sizes, self._by_characters = sizes, by_characters
+        self._size_of = kernel.size_of
+        _, self._by_characters = kernel.sizes()
 
     def contained(self, i: int, of: int, both: int) -> NearDuplicate:
-        is_equal = both == self._sizes[i] == self._sizes[of]
+        is_equal = both == self._size_of(i) == self._size_of(of)
         return self._pair(i, of, both, "equal" if is_equal else self._compared(i))
 
     def rejected(self, i: int, of: int, both: int) -> NearDuplicate:
@@ -194,7 +241,7 @@ class _Pairs:
         return "characters" if self._by_characters[i] else "words"
 
     def _pair(self, i: int, of: int, both: int, reason: str) -> NearDuplicate:
-        own, other = int(self._sizes[i]), int(self._sizes[of])
+        own, other = self._size_of(i), self._size_of(of)
         n, docs = len(self._own.numbers), self._own
         k, kept = of, self._own
         if self._given is not None and of >= n:
@@ -211,9 +258,8 @@ class _Pairs:
         )
 
 
-def _add_documents(kernel: NearDuplicates, documents: _Documents, is_given: bool = False) -> None:
+def _add_documents(kernel: NearDuplicates, documents: _Documents) -> None:
     n, corpus = len(documents.numbers), documents.corpus
-    add = kernel.add_given if is_given else kernel.add
     for k, (owner, i) in enumerate(zip(documents.owners.tolist(), documents.numbers.tolist(), strict=True)):
         if k % CHECKED_DOCUMENTS == 0:
             interrupts.step(k, n)
@@ -221,7 +267,7 @@ def _add_documents(kernel: NearDuplicates, documents: _Documents, is_given: bool
         text, by_characters = normalized(corpus.segments[owner], i, corpus.tokenizer)
         if len(text) > SLICE:
             _require_memory(kernel.n_grams + (len(text) if by_characters else text.count(b" ")))
-        add(text, by_characters)
+        kernel.add(text, by_characters)
     _require_memory(kernel.n_grams)
 
 

@@ -25,7 +25,10 @@ from ngramdb.segments.container.layout import NO_BREAKS
 from ngramdb.segments.metadata import MetadataReader, Overlay
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ngramdb._cext.segment.segment_index import TokenIds
+    from ngramdb.segments.container import Container, ContainerWriter
 
 
 Numbers = NDArray[np.uint32]
@@ -57,6 +60,19 @@ class Breaks(NamedTuple):
 
 
 NONE_BROKEN = Breaks(NO_BREAKS, NO_BREAKS)
+
+
+class DerivedFiles(Protocol):
+    """Files with data derived from a segment, which may be missing at any time."""
+
+    def open(self, what: str, kind: str, properties: Mapping[str, Any]) -> Container | None: ...
+    def write(
+        self,
+        what: str,
+        kind: str,
+        properties: Mapping[str, Any],
+        fill: Callable[[ContainerWriter, Any], object],
+    ) -> Container | None: ...
 
 
 class TextPiece(NamedTuple):
@@ -134,6 +150,9 @@ class Segment(ABC):
         return 0
 
     # ---- texts and metadata
+
+    #: Files with data derived from its documents, or None if there cannot be any.
+    cache: DerivedFiles | None = None
 
     #: Opens the file of fields that changed after loading, or None.
     overlay: Callable[[], Overlay] | None = None

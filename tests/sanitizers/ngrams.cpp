@@ -1,5 +1,6 @@
 // Randomised checks of n-grams by frequency, and of places in documents, to be run under sanitizers.
 #include "corpora.hpp"
+#include "ngramdb/corpus/document_keys.hpp"
 #include "ngramdb/corpus/top_ngrams.hpp"
 
 namespace ngram_lists {
@@ -187,7 +188,52 @@ void check_damage(Random& random) {
   }
 }
 
+// Documents by stored keys; those of records in any order must only be within bounds.
+void check_keys(Random& random) {
+  Exact<KeyRecord> records(random.below(200));
+  const size_t n_documents = random.below(20), n_keys = 1 + random.below(9);
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i] = {static_cast<uint32_t>(random.below(3)), static_cast<uint32_t>(random.below(n_keys)),
+                  static_cast<uint32_t>(random.below(n_documents + random.chance(50)))};
+  }
+  const bool is_sorted = !random.chance(3);
+  if (is_sorted) {
+    std::stable_sort(records.data(), records.data() + records.size(),
+                     [](const KeyRecord& a, const KeyRecord& b) { return a.key() < b.key(); });
+  }
+  Exact<uint32_t> ranks(n_documents);
+  for (size_t i = 0; i < n_documents; ++i) ranks[i] = random.chance(3) ? kNoRank : static_cast<uint32_t>(100 + i);
+  std::vector<uint64_t> keys;
+  for (uint64_t high = 0; high <= n_keys; ++high) {
+    for (uint64_t low = 0; low < 4; ++low) {
+      if (random.chance(2)) keys.push_back(high << 32 | low);
+    }
+  }
+  const auto most = static_cast<uint32_t>(1 + random.below(5));
+  std::vector<uint32_t> which, found, expected_which, expected;
+  try {
+    KeyRecords(records.data(), records.size(), nullptr)
+        .find(keys.data(), keys.size(), ranks.data(), n_documents, most, which, found, nullptr);
+  } catch (const std::invalid_argument&) {
+    return;
+  }
+  if (!is_sorted) return;
+  for (uint32_t k = 0; k < keys.size(); ++k) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (records[i].key() != keys[k] || n == most) continue;
+      CHECK(records[i].document < n_documents);
+      if (ranks[records[i].document] == kNoRank) continue;
+      expected_which.push_back(k);
+      expected.push_back(ranks[records[i].document]);
+      ++n;
+    }
+  }
+  CHECK(which == expected_which && found == expected);
+}
+
 const Scenario kScenarios[] = {
+    {"stored keys", check_keys, 300},
     {"n-grams", check_blocks, 150},
     {"frequent n-grams", check_frequent, 60},
     {"places, u8", check_places<uint8_t>, 60},

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
-from ngramdb.engine.corpus.caches import tokenizer_of
+from ngramdb.engine.corpus.caches import SegmentCache, tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
+from ngramdb.segments.container import NATIVE
 from ngramdb.segments.fields_file import KIND as FIELDS_KIND
 from ngramdb.segments.fields_file import read_fields
 from ngramdb.segments.metadata import Overlay
@@ -61,6 +62,8 @@ def open_segment(store: Store, entry: SegmentEntry) -> Segment:
     path = store.directory.path_of(entry.file.name)
     kind = kind_named(entry.kind, path)
     segment = kind.open(store.read(entry.file, kind.container), path, entry.doc_id_offset)
+    if entry.kind == NATIVE:
+        segment.cache = SegmentCache(store, entry.file)
     if entry.fields is not None:
         segment.overlay = partial(open_fields, store, entry.fields, entry.n_documents)
     numbers = (segment.n_tokens, segment.n_documents, segment.first_doc_id)

@@ -25,6 +25,8 @@ LOCK = "LOCK"
 UNSYNCED = "UNSYNCED"
 MANIFESTS = "manifests"
 SEGMENTS = "segments"
+#: Derived data that belong to no version (`ngramdb.engine.corpus.caches`).
+CACHE = "cache"
 #: Folders of data files, and the kind of container in each (in the folder of segments: native ones).
 KINDS = {
     SEGMENTS: "SEGM",
@@ -38,7 +40,10 @@ KINDS = {
 DEFAULT_CACHE_LIMIT = 20 << 30
 
 _MANIFEST = lazy_pattern(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
-_TEMPORARY = lazy_pattern(rf"(?:{MARKER}|{UNSYNCED}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
+_TEMPORARY = lazy_pattern(
+    rf"(?:{MARKER}|{UNSYNCED}|{MANIFESTS}/[0-9]{{10}}\.manifest|{CACHE}/[0-9a-f]{{32}}\.[a-z0-9-]+)"
+    r"\.[0-9a-f]{8}\.tmp"
+)
 _DATA_FILE = lazy_pattern(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from ngramdb import interrupts
 from ngramdb.engine.storage.directory.base import Directory, split_name
 from ngramdb.engine.storage.files import (
+    CACHE,
     KINDS,
     MANIFESTS,
     MARKER_KIND,
@@ -262,7 +263,7 @@ def collect_orphans(
     temporary = set()
     if files is None:
         files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
-        for prefix in (f"{MANIFESTS}/", f"{MARKER}.", f"{UNSYNCED}."):
+        for prefix in (f"{MANIFESTS}/", f"{CACHE}/", f"{MARKER}.", f"{UNSYNCED}."):
             temporary |= {name for name in directory.list(prefix) if is_temporary(name)}
     orphans = temporary | _unreferenced(files, newest, read_older)
     if not orphans:
@@ -276,7 +277,17 @@ def collect_orphans(
             with contextlib.suppress(OSError):
                 directory.remove(name)
                 removed.append(name)
+        _remove_derived(directory, removed)
     return removed, len(removed) == len(orphans)
+
+
+def _remove_derived(directory: Directory, removed: list[str]) -> None:
+    """Remove the files that were derived from removed segments; they are named after them."""
+    stems = {last.partition(".")[0] for folder, last in map(split_name, removed) if folder == SEGMENTS}
+    for name in directory.list(f"{CACHE}/") if stems else ():
+        if split_name(name)[1].partition(".")[0] in stems:
+            with contextlib.suppress(OSError):
+                directory.remove(name)
 
 
 def _unreferenced(

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <unordered_map>
 #include <vector>
 
 #include "ngramdb/base/interrupt.hpp"
@@ -191,53 +192,90 @@ class NearDuplicates {
 
   // Adds a document: words with one blank between them, pieces with '\n' between them.
   void add(const char* text, size_t size, bool by_characters, StopFlag stop) {
-    read(text, size, by_characters, stop);
-    store();
+    characters_.push_back(read(text, size, by_characters, stop));
+    sizes_.push_back(static_cast<uint32_t>(found_.size()));
+    grams_.insert(grams_.end(), found_.begin(), found_.end());
+    offsets_.push_back(grams_.size());
   }
 
-  // Adds a document that is kept in any case, after all others. Without bands it keeps only n-grams that these have.
-  void add_given(const char* text, size_t size, bool by_characters, StopFlag stop) {
-    for (size_t k = 0; !has_given_ && bands_ == 0 && k < n_documents(); ++k) {
-      wanted_.reserve(n_grams(k), stop);
-      for (size_t i = offsets_[k]; i < offsets_[k + 1]; ++i) {
+  // The keys by which documents that contain this text, or are contained in it, are found; valid until the next call.
+  const std::vector<uint64_t>& keys_of(const char* text, size_t size, bool by_characters, StopFlag stop) {
+    read(text, size, by_characters, stop);
+    if (bands_ == 0) return found_;
+    read_bands(found_.data(), found_.size(), stop);
+    return keys_;
+  }
+
+  // The keys of all documents that were added, ascending.
+  std::vector<uint64_t> all_keys(StopFlag stop) {
+    std::vector<uint64_t> keys;
+    if (bands_ == 0) keys = grams_;
+    for (size_t i = 0; bands_ != 0 && i < n_documents(); ++i) {
+      read_keys(i, stop);
+      keys.insert(keys.end(), keys_.begin(), keys_.end());
+    }
+    sort_stoppably(keys.begin(), keys.end(), stop);
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    return keys;
+  }
+
+  // Begins: of `n_given` documents that are kept in any case, `n_keys` keys will be added.
+  void begin(size_t n_given, size_t n_keys, StopFlag stop) {
+    next_ = 0;
+    n_given_ = static_cast<uint32_t>(n_given);
+    kept_.clear();
+    given_.clear();
+    given_grams_.clear();
+    lists_ = KeptLists();
+    lists_.reserve(n_keys, stop);
+  }
+
+  // Adds a key of a given document; those with the same key in ascending order.
+  void add_given(uint64_t key, uint32_t given) { lists_.add(key, given); }
+
+  // Provides the text of a given document, of which only n-grams that others have are stored.
+  void load_given(uint32_t given, const char* text, size_t size, bool by_characters, StopFlag stop) {
+    if (!has_wanted_) {
+      wanted_.reserve(grams_.size(), stop);
+      for (size_t i = 0; i < grams_.size(); ++i) {
         if (i % kStopInterval == 0) check_stop(stop);
         wanted_.add(grams_[i]);
       }
+      has_wanted_ = true;
     }
-    has_given_ = true;
     read(text, size, by_characters, stop);
-    if (bands_ == 0) {
-      const auto unknown = [this](uint64_t gram) { return !wanted_.has(gram); };
-      found_.erase(std::remove_if(found_.begin(), found_.end(), unknown), found_.end());
-    }
-    store();
+    const auto n_all = static_cast<uint32_t>(found_.size());
+    const auto unknown = [this](uint64_t gram) { return !wanted_.has(gram); };
+    found_.erase(std::remove_if(found_.begin(), found_.end(), unknown), found_.end());
+    given_[given] = {given_grams_.size(), found_.size(), n_all};
+    given_grams_.insert(given_grams_.end(), found_.begin(), found_.end());
   }
 
-  // Decides on the documents in this order. The first `n_given` are kept without a comparison. With `rejected`, it gets
-  // for each document that stays the compared one that has most of its n-grams, or kNoneKept.
-  void decide(const uint32_t* order, size_t n, size_t n_given, NearOutcome* out, uint8_t* bounded, NearOutcome* rejected,
-              StopFlag stop) {
-    kept_.clear();
-    lists_ = KeptLists();
-    for (size_t i = 0; i < n; ++i) {
-      if (i % 64 == 0) check_stop(stop, i, n);
-      const uint32_t document = order[i];
+  // Decides on the documents in this order. Returns a given document whose text must be loaded before the call is
+  // repeated, or kNoneKept at the end. With `rejected`, it gets for each document that stays the compared one that has
+  // most of its n-grams, or kNoneKept. Given documents are counted from n_documents() on.
+  uint32_t decide(const uint32_t* order, size_t n, NearOutcome* out, uint8_t* bounded, NearOutcome* rejected, StopFlag stop) {
+    for (; next_ < n; ++next_) {
+      if (next_ % 64 == 0) check_stop(stop, next_, n);
+      const uint32_t document = order[next_];
       NearOutcome best = {kNoneKept, 0};
-      read_keys(document, stop);
-      out[document] = {kNoneKept, 0};
+      if (bands_ != 0) read_keys(document, stop);
       bounded[document] = 0;
-      if (i >= n_given) out[document] = containing(document, bounded[document], rejected != nullptr, best, stop);
+      missing_ = kNoneKept;
+      out[document] = containing(document, bounded[document], rejected != nullptr, best, stop);
+      if (missing_ != kNoneKept) return missing_;
       if (rejected != nullptr) rejected[document] = best;
       if (out[document].kept == kNoneKept) keep(document, stop);
     }
+    return kNoneKept;
   }
 
   size_t n_documents() const { return characters_.size(); }
-  // Stored n-grams, and all of them.
+  // N-grams of a document, and all that are stored.
   size_t n_grams(size_t i) const { return offsets_[i + 1] - offsets_[i]; }
-  uint32_t size(size_t i) const { return sizes_[i]; }
+  uint32_t size(size_t i) const { return i < n_documents() ? sizes_[i] : given_.at(static_cast<uint32_t>(i - n_documents())).n_all; }
   bool by_characters(size_t i) const { return characters_[i]; }
-  size_t n_all_grams() const { return grams_.size(); }
+  size_t n_all_grams() const { return grams_.size() + given_grams_.size(); }
 
  private:
   static constexpr uint32_t kCharacters = 5;
@@ -245,20 +283,21 @@ class NearDuplicates {
   static constexpr size_t kNearKeys = 8;
   static constexpr size_t kAhead = 12;
 
-  void read(const char* text, size_t size, bool by_characters, StopFlag stop) {
+  // N-grams of a given document: a range of given_grams_, and how many it has in all.
+  struct Given {
+    size_t offset, n;
+    uint32_t n_all;
+  };
+
+  // Reads the distinct n-grams of a text into found_, ascending; returns true if they are of characters.
+  bool read(const char* text, size_t size, bool by_characters, StopFlag stop) {
     found_.clear();
     if (!by_characters) add_words(text, size, stop);
     const bool characters = found_.empty();
     if (characters) add_characters(text, size, stop);
     sort_stoppably(found_.begin(), found_.end(), stop);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-    characters_.push_back(characters);
-    sizes_.push_back(static_cast<uint32_t>(found_.size()));
-  }
-
-  void store() {
-    grams_.insert(grams_.end(), found_.begin(), found_.end());
-    offsets_.push_back(grams_.size());
+    return characters;
   }
 
   void add_words(const char* text, size_t size, StopFlag stop) {
@@ -295,12 +334,14 @@ class NearDuplicates {
     parts_.clear();
   }
 
-  // Reads the keys by which the document's candidates are found: its n-grams, or its bands.
-  void read_keys(uint32_t document, StopFlag stop) {
-    if (bands_ == 0) return;
+  void read_keys(size_t document, StopFlag stop) {
+    read_bands(grams_.data() + offsets_[document], n_grams(document), stop);
+  }
+
+  // Reads the keys of bands of a set of n-grams into keys_.
+  void read_bands(const uint64_t* grams, size_t n, StopFlag stop) {
     minima_.assign(factors_.size(), UINT32_MAX);
-    const uint64_t* grams = grams_.data() + offsets_[document];
-    for (size_t i = 0; i < n_grams(document); ++i) {
+    for (size_t i = 0; i < n; ++i) {
       if (i % 256 == 0) check_stop(stop);
       for (size_t k = 0; k < minima_.size(); ++k) {
         minima_[k] = std::min(minima_[k], static_cast<uint32_t>((grams[i] * factors_[k] + summands_[k]) >> 32));
@@ -313,7 +354,7 @@ class NearDuplicates {
   }
 
   void keep(uint32_t document, StopFlag stop) {
-    const auto rank = static_cast<uint32_t>(kept_.size());
+    const auto rank = static_cast<uint32_t>(n_given_ + kept_.size());
     kept_.push_back(document);
     if (bands_ != 0) {
       lists_.reserve(keys_.size(), stop);
@@ -342,13 +383,18 @@ class NearDuplicates {
       candidates_.resize(kMostKept);
     }
     for (const uint32_t rank : candidates_) {
-      const size_t shared = n_shared(document, kept_[rank], stop);
+      if (rank < n_given_ && given_.find(rank) == given_.end()) {
+        missing_ = rank;
+        return {kNoneKept, 0};
+      }
+      const size_t shared = n_shared(document, rank, stop);
+      const auto kept = static_cast<uint32_t>(rank < n_given_ ? n_documents() + rank : kept_[rank - n_given_]);
       if (shared >= least) {
         bounded = 0;
         best = {kNoneKept, 0};
-        return {kept_[rank], static_cast<uint32_t>(shared)};
+        return {kept, static_cast<uint32_t>(shared)};
       }
-      if (shared > best.shared) best = {kept_[rank], static_cast<uint32_t>(shared)};
+      if (shared > best.shared) best = {kept, static_cast<uint32_t>(shared)};
     }
     return {kNoneKept, 0};
   }
@@ -411,30 +457,48 @@ class NearDuplicates {
     if (candidates_.size() > kMostKept + 1) candidates_.resize(kMostKept + 1);
   }
 
-  size_t n_shared(uint32_t a, uint32_t b, StopFlag stop) const {
-    if (n_grams(a) > n_grams(b)) std::swap(a, b);
-    const uint64_t* at = grams_.data() + offsets_[b];
-    const uint64_t* end = grams_.data() + offsets_[b + 1];
-    const bool by_search = n_grams(b) / 16 > n_grams(a);
+  // Stored n-grams, ascending.
+  struct Grams {
+    const uint64_t *begin, *end;
+
+    size_t size() const { return static_cast<size_t>(end - begin); }
+  };
+
+  Grams grams_of(size_t document) const {
+    return {grams_.data() + offsets_[document], grams_.data() + offsets_[document + 1]};
+  }
+
+  Grams kept_grams(uint32_t rank) const {
+    if (rank >= n_given_) return grams_of(kept_[rank - n_given_]);
+    const Given& given = given_.at(rank);
+    return {given_grams_.data() + given.offset, given_grams_.data() + given.offset + given.n};
+  }
+
+  size_t n_shared(uint32_t document, uint32_t rank, StopFlag stop) const {
+    Grams a = grams_of(document), b = kept_grams(rank);
+    if (a.size() > b.size()) std::swap(a, b);
+    const bool by_search = b.size() / 16 > a.size();
     size_t n = 0;
-    for (size_t i = offsets_[a]; i < offsets_[a + 1] && at != end; ++i) {
-      const uint64_t gram = grams_[i];
+    for (size_t i = 0; i < a.size() && b.begin != b.end; ++i) {
+      const uint64_t gram = a.begin[i];
       if (by_search) {
-        at = std::lower_bound(at, end, gram);
+        b.begin = std::lower_bound(b.begin, b.end, gram);
       } else {
-        while (at != end && *at < gram) ++at;
+        while (b.begin != b.end && *b.begin < gram) ++b.begin;
       }
-      n += at != end && *at == gram;
+      n += b.begin != b.end && *b.begin == gram;
       if (i % 1024 == 0) check_stop(stop);
     }
     return n;
   }
 
-  uint32_t n_, bands_, rows_;
+  uint32_t n_, bands_, rows_, n_given_ = 0, missing_ = kNoneKept;
   double least_[2];
-  std::vector<uint64_t> offsets_, grams_, found_, parts_, factors_, summands_, keys_;
+  std::vector<uint64_t> offsets_, grams_, given_grams_, found_, parts_, factors_, summands_, keys_;
+  std::unordered_map<uint32_t, Given> given_;
   GramSet wanted_;
-  bool has_given_ = false;
+  bool has_wanted_ = false;
+  size_t next_ = 0;
   std::vector<uint32_t> sizes_, minima_, kept_, candidates_;
   std::vector<uint8_t> characters_;
   std::vector<const KeptLists::List*> chosen_;
