@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from support.broken import append_broken, connected
 
 import ngramdb
-from ngramdb.curation import equal_documents
+from ngramdb.curation import document_keys, equal_documents
 from ngramdb.errors import InvalidArgument, PlanError
 
 # A bar is a break of the document.
@@ -107,6 +108,41 @@ def test_deliveries_one_by_one_end_as_all_at_once(deliveries, is_text):
         assert (
             every.delete_duplicates(normalize=normalize) == kept.delete_duplicates(normalize=normalize) == 0
         )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_keys_of_another_corpus_are_kept(seed, tmp_path, monkeypatch):
+    monkeypatch.setattr(document_keys, "FEWEST_TOKENS", 1)
+    chance = random.Random(seed)
+    with ngramdb.connect(tmp_path / "c.ngdb") as db:
+        db.settings["auto_compact"] = False
+        old = db.create_corpus("old", "words")
+        for _ in range(3):
+            old.append([chance.choice(TEXTS) for _ in range(4)])
+        old.delete("doc_id IN (0, 5)")
+        texts = [row["text"] for row in old.docs().to_dicts()]
+        read = []
+        whole = equal_documents._normalized_text
+        for normalize in (("case", "space"), ("case", "nfc", "space"), ("space",)):
+            new = db.create_corpus(f"new {normalize}", "words")
+            new.append([text.swapcase() if "case" in normalize else f" {text} " for text in TEXTS])
+            with monkeypatch.context() as without:
+                read.clear()
+                without.setattr(
+                    equal_documents, "_normalized_text", lambda *args: read.append(args) or whole(*args)
+                )
+                first = new.delete_duplicates(against=old, keep="none", normalize=normalize)
+                new.restore(db.version - 1)
+                n_first = len(read)
+                assert new.delete_duplicates(against=old, keep="none", normalize=normalize) == first
+                assert len(read) - n_first < n_first
+            with monkeypatch.context() as without:
+                without.setattr(document_keys, "FEWEST_TOKENS", 1 << 40)
+                new.restore(db.version - 1)
+                assert new.delete_duplicates(against=old, keep="none", normalize=normalize) == first
+            folded = {equal_documents.normalized(text, [n.upper() for n in normalize]) for text in texts}
+            assert first >= sum(text in folded for text in TEXTS)
+        assert len(list((tmp_path / "c.ngdb" / "cache").glob("*.text-*"))) == 9
 
 
 def test_colliding_hashes_remove_nothing_else(monkeypatch):
