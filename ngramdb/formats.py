@@ -66,6 +66,7 @@ class Format(NamedTuple):
     is_of_folders: bool = False
     is_cut: bool = False
     is_of_ids: bool = False
+    is_of_ranges: bool = False
     unit: str = "line"
 
 
@@ -156,6 +157,9 @@ REGISTRY = (
     # Both are read as `tokens`.
     Format("megatron", (), is_of_ids=True, title="token ids of Megatron"),
     Format("nanogpt", (), is_of_ids=True, title="token ids of nanoGPT"),
+    Format("bsade", (), is_of_ranges=True, title="sa_remove_ranges of bsade"),
+    Format("dolma", (), is_of_ranges=True, title="attributes of Dolma"),
+    Format("google", (), is_of_ranges=True, title="byte ranges of deduplicate-text-datasets"),
     Format(
         "vrt",
         (".vrt", ".vert"),
@@ -186,6 +190,8 @@ READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
 # Formats of token ids, for training.
 OF_IDS = tuple(one.name for one in REGISTRY if one.is_of_ids)
+# Formats of what a removal takes out of texts.
+OF_RANGES = tuple(one.name for one in REGISTRY if one.is_of_ranges)
 # Formats from which a document can be loaded again unchanged, including its text.
 OF_DOCUMENTS = ("jsonl", "parquet")
 

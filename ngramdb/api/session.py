@@ -15,7 +15,7 @@ from ngramdb.errors import NgramdbError, QueryCancelled, StorageError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting, range_files
     from ngramdb.api.verbs import corpora as analyzing
     from ngramdb.engine.changes import audit, compaction, removals
     from ngramdb.engine.changes import change as changes
@@ -48,6 +48,7 @@ else:
     compaction = lazy_module("ngramdb.engine.changes.compaction")
     removals = lazy_module("ngramdb.engine.changes.removals")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
+    range_files = lazy_module("ngramdb.api.verbs.range_files")
     loading = lazy_module("ngramdb.engine.loading.request")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
@@ -68,6 +69,10 @@ class DatabaseSession:
     @property
     def current(self) -> str | None:
         return self._database.current if self._current is None else self._current
+
+    @property
+    def threads(self) -> int:
+        return self._database.settings.threads
 
     def corpus_names(self) -> list[str]:
         return self._snapshot.names()
@@ -240,6 +245,11 @@ class DatabaseSession:
 
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written:
         return exporting.export_rows(rows, path, **options)
+
+    def run_export_marks(
+        self, corpus: Corpus, marks: Sequence[Any], key: FieldKey, path: str, options: Mapping[str, Any], /
+    ) -> Written:
+        return range_files.export_marks(corpus, marks, key, path, **options)
 
     def run_export(self, documents: plans.Plan, path: str, options: Mapping[str, Any], /) -> Written:
         assert isinstance(documents, docs.Documents)

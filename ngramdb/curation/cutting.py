@@ -104,19 +104,24 @@ def cut(
     Cost: that of writing each segment with a cut again, about 80 ns per token; a pass over the texts of cut
     documents. Memory: 7 bytes per token that is sorted at a time.
     """
-    view = change.view
-    segments: list[CutSegment | None] = []
-    for i, (segment, found) in enumerate(zip(view.segments, ranges, strict=True)):
-        source = CutSegment(segment, found, view.tokenizer, rule) if len(found.starts) else None
-        if source is not None and np.isin(source.touched, view.removed(i), assume_unique=True).any():
-            raise InvalidArgument("a document that was removed before cannot be cut")
-        segments.append(source if source is not None and len(source.touched) else None)
+    segments = cut_segments(change.view, ranges, rule)
     made = [segment for segment in segments if segment is not None]
     outcome = change.replace_segments(segments, statement=statement, reason=reason)
     left = [one for segment in made for one in segment.cuts.values()]
     pieces = sum(1 + len(one.breaks.tokens) for one in left)
     removed = sum(len(segment.gone) for segment in made)
     return CutReport(len(left) + removed, removed, outcome.tokens, pieces, outcome.version)
+
+
+def cut_segments(view: Corpus, ranges: Sequence[Ranges], rule: CutRule) -> list[CutSegment | None]:
+    """Return each segment of a corpus without tokens in ranges, None for one that stays. Raises as `cut`."""
+    segments: list[CutSegment | None] = []
+    for i, (segment, found) in enumerate(zip(view.segments, ranges, strict=True)):
+        source = CutSegment(segment, found, view.tokenizer, rule) if len(found.starts) else None
+        if source is not None and np.isin(source.touched, view.removed(i), assume_unique=True).any():
+            raise InvalidArgument("a document that was removed before cannot be cut")
+        segments.append(source if source is not None and len(source.touched) else None)
+    return segments
 
 
 class CutSegment(Segment):

@@ -279,8 +279,9 @@ def read_scaled(raw: str, start: int) -> int | float | None:
     whole, _, decimals = found[1].partition(".")
     if len(found[1]) > _MAX_NUMBER_DIGITS:
         raise _too_large(raw, start)
-    value, rest = divmod(int(whole + decimals) * scale, 10 ** len(decimals))
-    return value + rest / 10 ** len(decimals) if rest else value
+    unit: int = 10 ** len(decimals)
+    value, rest = divmod(int(whole + decimals) * scale, unit)
+    return value + rest / unit if rest else value
 
 
 def _too_large(raw: str, start: int) -> Fault:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError
-from ngramdb.formats import ID_TYPES, OF_IDS, READ, WRITTEN
+from ngramdb.formats import ID_TYPES, OF_IDS, OF_RANGES, READ, WRITTEN
 from ngramdb.language import ast
 from ngramdb.registries import ATTACHED, DEFAULT_MATCH, DTYPE_BYTES, INFINI_GRAM_VERSIONS, ON_CONFLICT
 from ngramdb.source import Corpus
@@ -351,6 +351,15 @@ EXPORT_OPTIONS: dict[str, OptionType] = {
     "dtype": OptionType(
         str, "megatron, nanogpt: the type of ids; by the vocabulary if not given", choices=ID_TYPES
     ),
+}
+
+# Those of COPY of a statement that removes.
+REMOVAL_OPTIONS: dict[str, OptionType] = {
+    "format": OptionType(
+        str, "the format of the file; derived from its name if not given", choices=(*WRITTEN, *OF_RANGES)
+    ),
+    "id": OptionType(str, "the field that identifies documents; id, or doc_id if there is no such field"),
+    "attribute": OptionType(str, "dolma: the name of the attribute; that of the statement if not given"),
 }
 
 LOAD_OPTIONS: dict[str, OptionType] = {

@@ -14,7 +14,8 @@ from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, EXPORT_OP
 from ngramdb.planner.plan import Node, Outer, Plan, changed
 from ngramdb.planner.scope import Scope
 from ngramdb.questions.docs import Documents, OfDocuments, selected
-from ngramdb.questions.plans import Action, Session, Written, run
+from ngramdb.questions.plans import Action, Removal, Session, Written, run
+from ngramdb.questions.removal_files import bind_removal
 from ngramdb.registries import DEFAULT_TOKENIZER
 
 # Syntax and examples, for help.
@@ -36,7 +37,7 @@ HELP = {
     "RESET": ("RESET name",),
     "COPY": (
         "COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]\n"
-        "COPY (question) TO 'path' [(options)]",
+        "COPY (question | DELETE … | CUT …) TO 'path' [(options)]",
         ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
     ),
 }
@@ -341,6 +342,8 @@ class Load(Action):
 def bind_copy_to(scope: Scope, node: ast.CopyTo) -> Plan:
     """Bind COPY … TO."""
     question = scope.bind(node.question)
+    if isinstance(question, Removal):
+        return bind_removal(scope, node, changed(question, phrases=()))
     path = scope.path(node.path, "the path after TO")
     options = scope.options(node.options, EXPORT_OPTIONS)
     question = changed(question, phrases=())  # those of the whole statement

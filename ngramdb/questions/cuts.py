@@ -10,6 +10,7 @@ from ngramdb.conditions.expressions import united
 from ngramdb.conditions.text_expressions import holds_token
 from ngramdb.curation.cut_rules import BORDERS, CutRule, with_context
 from ngramdb.curation.cutting import CutReport, cut
+from ngramdb.curation.marks import Marks, of_cuts
 from ngramdb.curation.windows import Ranges, Window, duplicate_ranges
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.per_segment import each_segment, matching
@@ -26,7 +27,7 @@ from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.duplicates import kept_copy
 from ngramdb.questions.kwic_lines import Search, lines_in
-from ngramdb.questions.plans import Action, BindPlan, Session
+from ngramdb.questions.plans import BindPlan, Removal, Session
 from ngramdb.questions.requests import Statement, quoted_name
 from ngramdb.source import Catalog, Corpus
 
@@ -149,12 +150,15 @@ def _other(scope: Scope, node: ast.Source, corpus: Corpus) -> Corpus:
 
 
 @dataclass(frozen=True)
-class CutDuplicates(Question, Action):
+class CutDuplicates(Question, Removal):
     """CUT DUPLICATES. `where` and `order` are bound to the version that was planned on, for EXPLAIN.
 
     `rebind` binds the clauses to the version that the commit succeeds. `statement` and `reason` are for the
     audit record.
     """
+
+    name = "cut_duplicates"
+    is_of_ranges = True
 
     where: DocExpr
     order: tuple[FieldKey, ...]
@@ -184,10 +188,13 @@ class CutDuplicates(Question, Action):
         """Cut, and return what was cut."""
         name = self.corpus.entry.name
         with session.change(name, f"cut duplicates out of {name}") as change:
-            found = self._ranges(session, change.view, change.threads)
+            found = self._ranges(session, change.view)
             return cut(change, found, self.rule, statement=self.statement, reason=self.reason)
 
-    def _ranges(self, session: Session, view: Corpus, threads: int) -> list[Ranges]:
+    def marks(self, session: Session) -> list[Marks]:
+        return of_cuts(self.corpus, self._ranges(session, self.corpus), self.rule)
+
+    def _ranges(self, session: Session, view: Corpus) -> list[Ranges]:
         bound: list[Chosen] = []
 
         def condition_of(catalog: Catalog, corpus: Corpus) -> DocExpr:
@@ -204,7 +211,7 @@ class CutDuplicates(Question, Action):
             keeps_one=self.repeated.keeps_one,
             against=bound[-1].against,
             documents=[docs.numbers() for _, docs in found],
-            threads=threads if sum(segment.n_tokens for segment in view.segments) > PARALLEL else 1,
+            threads=session.threads if sum(segment.n_tokens for segment in view.segments) > PARALLEL else 1,
         )
 
 
@@ -233,12 +240,15 @@ def _spans(scope: Scope, node: ast.CutSpans, corpus: Corpus) -> InPart:
 
 
 @dataclass(frozen=True)
-class CutSpans(Question, Action):
+class CutSpans(Question, Removal):
     """CUT SPANS. `what` is bound to the version that was planned on, for EXPLAIN.
 
     `rebind` makes the same plan for the version that the commit succeeds. `statement` and `reason` are for
     the audit record.
     """
+
+    name = "cut_spans"
+    is_of_ranges = True
 
     what: InPart
     context: int
@@ -269,6 +279,11 @@ class CutSpans(Question, Action):
             plan = session.prepared(self.rebind, change.view)
             assert isinstance(plan, CutSpans)
             return cut(change, plan.ranges(), self.rule, statement=self.statement, reason=self.reason)
+
+    def marks(self, session: Session) -> list[Marks]:
+        plan = session.prepared(self.rebind, self.corpus)
+        assert isinstance(plan, CutSpans)
+        return of_cuts(self.corpus, plan.ranges(), self.rule)
 
     def ranges(self) -> list[Ranges]:
         """Return the tokens of all occurrences with their contexts, per segment."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ngramdb.curation.equal_documents import Copies, copies
+from ngramdb.curation.marks import Marks, of_documents
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
@@ -18,7 +19,7 @@ from ngramdb.planner.plan import Costs, DocExpr, FieldKey, Plan, Question
 from ngramdb.planner.scope import Scope, same_kind
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
-from ngramdb.questions.plans import Action, Session
+from ngramdb.questions.plans import Removal, Session
 from ngramdb.questions.requests import Statement, quoted_name
 from ngramdb.source import Catalog, Corpus
 
@@ -98,12 +99,14 @@ def compared(scope: Scope, node: ast.Source, corpus: Corpus, by_tokens: bool = T
 
 
 @dataclass(frozen=True)
-class DeleteDuplicates(Question, Action):
+class DeleteDuplicates(Question, Removal):
     """DELETE DUPLICATES. `where` and `order` are bound to the version that was planned on, for EXPLAIN.
 
     `rebind` binds the clauses to the version that the commit succeeds. `statement` and `reason` are for the
     audit record.
     """
+
+    name = "delete_duplicates"
 
     where: DocExpr
     order: tuple[FieldKey, ...]
@@ -136,6 +139,9 @@ class DeleteDuplicates(Question, Action):
             done = change.commit()
         row = (done.documents, done.tokens, done.version)
         return Result.of_rows(DELETE_COLUMNS, [row], **dict(zip(DELETE_COLUMNS, row, strict=True)))
+
+    def marks(self, session: Session) -> list[Marks]:
+        return of_documents(self._copies(session, self.corpus).chosen)
 
     def _copies(self, session: Session, view: Corpus) -> Copies:
         bound = bound_now(session, self.rebind, view)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.conditions.docset import DocSet
+from ngramdb.curation.marks import Marks, of_documents
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import evaluator_of, matching
 from ngramdb.executor.result import Result, Row, batched
@@ -38,7 +39,7 @@ from ngramdb.planner.plan import (
 from ngramdb.planner.scope import Scope
 from ngramdb.questions.docs import BATCH_DOCUMENTS
 from ngramdb.questions.document_columns import ReturnedColumns
-from ngramdb.questions.plans import Action, BindCondition, Session
+from ngramdb.questions.plans import Action, BindCondition, Removal, Session
 from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
 
@@ -252,13 +253,14 @@ def _is_one_corpus(source: ast.Source) -> bool:
 
 
 @dataclass(frozen=True)
-class DeleteDocuments(Question, Action):
+class DeleteDocuments(Question, Removal):
     """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN.
 
     `condition` is bound again to the version that the commit succeeds, and decides which documents are
     removed. `statement` is for the audit record.
     """
 
+    name = "delete"
     carries_documents = True
 
     where: DocExpr
@@ -285,6 +287,10 @@ class DeleteDocuments(Question, Action):
         result = Result(returned.names, batches, summary=summary, n_rows=n_rows, types=returned.types)
         returned.describe(result)
         return result
+
+    def marks(self, session: Session) -> list[Marks]:
+        where, costs = session.planned(self.condition, self.corpus)
+        return of_documents([docs.numbers() for _, docs in matching(self.corpus, where, costs, None)])
 
 
 def _removed_rows(removed: Removed, returned: ReturnedColumns) -> Iterator[Row]:

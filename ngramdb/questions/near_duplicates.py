@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngramdb.curation import near_duplicates as finding
+from ngramdb.curation.marks import Marks, of_documents
 from ngramdb.curation.near_duplicates import MOST_CANDIDATES, Found, NearDuplicate, Rule
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.per_segment import matching
@@ -23,12 +24,12 @@ from ngramdb.questions import requests, to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.duplicates import Chosen, Rebind, bound_now
-from ngramdb.questions.plans import Action, Query, Session
+from ngramdb.questions.plans import Query, Removal, Session
 from ngramdb.questions.requests import Condition, Number, OneOf, Parameter, Spelling, Statement, quoted_name
 from ngramdb.questions.verbs import Asking
 from ngramdb.source import Catalog
 from ngramdb.source import Corpus as CorpusView
-from ngramdb.types import as_flag
+from ngramdb.types import Docs, as_flag
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
@@ -429,12 +430,14 @@ def _note_of(view: CorpusView, other: CorpusView | None, one: NearDuplicate) -> 
 
 
 @dataclass(frozen=True)
-class DeleteNearDuplicates(Question, Action):
+class DeleteNearDuplicates(Question, Removal):
     """Remove the documents that are contained in others, which are kept.
 
     `where` and `keeping` are bound to the version that was planned on, for EXPLAIN; `rebind` binds them to
     the version that the commit succeeds. `statement` and `reason` are for the audit record.
     """
+
+    name = "delete_near_duplicates"
 
     where: DocExpr
     rule: Rule
@@ -458,13 +461,22 @@ class DeleteNearDuplicates(Question, Action):
             view = change.view
             bound = bound_now(session, self.rebind, view)
             found = _found(view, bound, self.rule, self.keeping)
-            chosen = [
-                np.array([one.document[1] for one in found.pairs if one.document[0] == i], dtype=np.uint32)
-                for i in range(len(view.segments))
-            ]
+            chosen = _contained(view, found)
             notes = [_note_of(view, bound.against, one) for one in found.pairs]
             change.remove(chosen, notes, statement=self.statement, reason=self.reason)
             done = change.commit()
         row = (done.documents, done.tokens, done.version)
         summary = {**dict(zip(DELETED_ROW, row, strict=True)), **_notes(found)}
         return Result.of_rows(DELETED_ROW, [row], **summary)
+
+    def marks(self, session: Session) -> list[Marks]:
+        bound = bound_now(session, self.rebind, self.corpus)
+        return of_documents(_contained(self.corpus, _found(self.corpus, bound, self.rule, self.keeping)))
+
+
+def _contained(view: CorpusView, found: Found) -> list[Docs]:
+    """Return the documents that are contained in others, per segment."""
+    return [
+        np.array([one.document[1] for one in found.pairs if one.document[0] == i], dtype=np.uint32)
+        for i in range(len(view.segments))
+    ]

@@ -28,6 +28,7 @@ from ngramdb.source import Catalog, Corpus
 
 if TYPE_CHECKING:
     from ngramdb.conditions.docset import DocSet
+    from ngramdb.curation.marks import Marks
     from ngramdb.executor import per_segment
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.lm.statistics import Statistics
@@ -138,6 +139,21 @@ class Action(Plan):
     @abstractmethod
     def act(self, session: Session) -> Result:
         """Run the statement."""
+
+
+class Removal(Action):
+    """A statement that removes documents, or parts of them; `name` is what it does, as in plans of curation.
+
+    `is_of_ranges` is True if it removes ranges of texts.
+    """
+
+    name: ClassVar[str]
+    is_of_ranges: ClassVar[bool] = False
+    corpus: Corpus
+
+    @abstractmethod
+    def marks(self, session: Session) -> list[Marks]:
+        """Return what it would remove from the corpus, per segment."""
 
 
 def is_question(plan: Plan) -> bool:
@@ -270,8 +286,6 @@ class Change(Protocol):
 
     @property
     def view(self) -> Corpus: ...
-    @property
-    def threads(self) -> int: ...
     def remove(
         self,
         chosen: Sequence[Docs],
@@ -309,6 +323,8 @@ class Session(Protocol):
     def entries(self) -> Mapping[str, Any]: ...
     @property
     def current(self) -> str | None: ...
+    @property
+    def threads(self) -> int: ...
     def versions(self) -> Sequence[Any]: ...
     def removals(self, name: str, /) -> Iterator[tuple[Any, int]]: ...
     def resident_bytes(self, segment: Any, /) -> int | None: ...
@@ -355,6 +371,9 @@ class Session(Protocol):
         /,
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]: ...
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written: ...
+    def run_export_marks(
+        self, corpus: Corpus, marks: Sequence[Any], key: FieldKey, path: str, options: Mapping[str, Any], /
+    ) -> Written: ...
     def run_export(self, documents: Plan, path: str, options: Mapping[str, Any], /) -> Written: ...
     def run_analyze(self, name: str, order: int | None, /) -> Analysis: ...
     def run_attach(self, path: str, name: str, options: Mapping[str, Any], /) -> None: ...

@@ -158,11 +158,6 @@ class Change:
         """The corpus before the change, at the version that the commit succeeds."""
         return CorpusView(self.store, self.before)
 
-    @property
-    def threads(self) -> int:
-        """The number of worker threads."""
-        return self.options.threads
-
     def other(self, name: str, version: int | None = None) -> CorpusEntry:
         """Return another corpus at the same version, or at an earlier one. Raises BindError."""
         manifest = self.transaction.manifest if version is None else self.store.version(version)

@@ -6,7 +6,6 @@ from ngramdb.language.ast.nodes import (
     Called,
     Condition,
     Divided,
-    Explain,
     Field,
     Name,
     Node,
@@ -54,7 +53,7 @@ class CopyFrom(Statement):
 class CopyTo(Statement):
     """COPY (question) TO 'path' (options)."""
 
-    question: Question | Describe | Show | Check | Explain
+    question: Statement
     path: Scalar
     options: tuple[Option, ...] = ()
 
