@@ -111,7 +111,8 @@ class Expected:
     context : the open n-gram so far, from its quote to the cursor, escapes resolved
     corpora : the corpora that apply at the cursor: those of that side of KEYWORDS, or those
         after FROM, before or after the cursor; () means the current one
-    head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
+    head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'; for COPY … TO
+        'COPY ANSWER' or 'COPY REMOVAL', by what is written
     """
 
     start: int
@@ -359,6 +360,8 @@ def _head(types: Sequence[str]) -> str:
         and words[1] in syntax.syntax().keywords
     ):
         words = words[1:]
+    if words[:2] == ["COPY", "LPAR"]:
+        return "COPY REMOVAL" if words[2:3] and words[2] in ("CUT", "DELETE") else "COPY ANSWER"
     return " ".join(words[: 2 if words[1:2] and words[1] in _SECOND_WORDS else 1])
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from ngramdb.cli.shell.catalog import Catalog, next_words
 from ngramdb.cli.shell.dot import COMMANDS
 from ngramdb.cli.terminal import human
-from ngramdb.formats import ID_TYPES, READ
+from ngramdb.formats import ID_TYPES, OF_IDS, OF_RANGES, READ, WRITTEN
 from ngramdb.language.editing import Expected, expected
 from ngramdb.registries import ATTACHED, DTYPE_BYTES, NAMED_TOKENIZERS, ON_CONFLICT
 
@@ -106,7 +106,12 @@ def _settings(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candid
 
 
 def _options(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate]:
-    yield from _names(there, "option", OPTIONS.get(there.head.partition(" ")[0], {}))
+    yield from _names(there, "option", _options_of(there.head))
+
+
+def _options_of(head: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the options of a statement, with their words."""
+    return OPTIONS.get(head) or OPTIONS.get(head.partition(" ")[0], {})
 
 
 def _words(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate]:
@@ -119,7 +124,7 @@ def _known_words(there: Expected, catalog: Catalog) -> Sequence[str]:
     """Return the possible words of the setting or the option."""
     if there.setting:
         return catalog.settings().get(there.setting, ())
-    return OPTIONS.get(there.head.partition(" ")[0], {}).get(there.option, ())
+    return _options_of(there.head).get(there.option, ())
 
 
 def _is_plain(word: str) -> bool:
@@ -321,7 +326,7 @@ _MAKERS: dict[str, _Maker] = {
 # ---- The options that statements take in parentheses, with the words that some of them may be.
 
 
-# By the first keyword of the statement.
+# By the head of the statement, or its first keyword.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "COPY": {
         "format": READ,
@@ -338,6 +343,8 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "key": (),
         "on_conflict": ON_CONFLICT,
     },
+    "COPY ANSWER": {"format": (*WRITTEN, *OF_IDS), "separator": (), "dtype": ID_TYPES},
+    "COPY REMOVAL": {"format": (*WRITTEN, *OF_RANGES), "id": (), "attribute": ()},
     "ATTACH": {
         "type": ATTACHED,
         "tokenizer": (),

@@ -134,6 +134,13 @@ def texts(marked: str) -> list[str]:
         ("CREATE CORPUS x TOKENIZER 't|", ["tokens'", "tokenizer.json'"]),
         ("COPY wiki FROM 'x' (for|", ["format"]),
         ("COPY wiki FROM 'x' (format j|", ["jsonl"]),
+        ("COPY (DOCS) TO 'x' (|", ["format", "separator", "dtype"]),
+        ("COPY (DOCS) TO 'x' (FORMAT |", ["jsonl", "parquet", "arrow", "csv", "tsv", "megatron", "nanogpt"]),
+        ("COPY (DOCS) TO 'x' (FORMAT me|", ["megatron"]),
+        ("COPY (DOCS) TO 'x' (FORMAT nanogpt, DTYPE uint1|", ["uint16"]),
+        ("COPY (CUT DUPLICATES) TO 'x' (FORMAT b|", ["bsade"]),
+        ("EXPLAIN COPY (DELETE DOCS WHERE lang = 'de') TO 'x' (|", ["format", "id", "attribute"]),
+        ("COPY (DELETE DUPLICATES) TO 'x' (FORMAT n|", []),
         ("CREATE CORPUS x WITH (|", ["segment_tokens", "sentence_separator", "sentences"]),
         # the next tokens, out of the index
         ('COUNT "natural |', ["language", "lake", "selection"]),
@@ -218,9 +225,17 @@ def test_completion_never_fails_whatever_is_typed() -> None:
 
 
 def test_the_options_offered_are_those_of_the_planner() -> None:
-    from ngramdb.planner.parameters import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
+    from ngramdb.planner.parameters import (
+        ATTACH_OPTIONS,
+        CORPUS_OPTIONS,
+        EXPORT_OPTIONS,
+        LOAD_OPTIONS,
+        REMOVAL_OPTIONS,
+    )
 
     for known, offered in (
+        (EXPORT_OPTIONS, OPTIONS["COPY ANSWER"]),
+        (REMOVAL_OPTIONS, OPTIONS["COPY REMOVAL"]),
         (LOAD_OPTIONS, OPTIONS["COPY"]),
         (CORPUS_OPTIONS, OPTIONS["CREATE"]),
         (ATTACH_OPTIONS, OPTIONS["ATTACH"]),
