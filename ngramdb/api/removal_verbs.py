@@ -205,6 +205,7 @@ class RemovalVerbs(CorpusVerbs):
         gap_share: float | None = None,
         min_rest: float | None = None,
         max_pieces: int | None = None,
+        replacement: str | None = None,
         params: ParameterValues = None,
         reason: str = "",
     ) -> CutReport:
@@ -225,6 +226,7 @@ class RemovalVerbs(CorpusVerbs):
         gap_share : the least share of cut tokens at which all from one cut to another is cut
         min_rest : the least share of a document's tokens that must be left, or it is removed
         max_pieces : the most pieces that a document may consist of, or it is removed
+        replacement : a text that replaces each cut, with breaks before and after it
         reason : the reason, for the audit record
 
         Returns
@@ -235,7 +237,8 @@ class RemovalVerbs(CorpusVerbs):
         Raises
         ------
         InvalidArgument
-            An invalid value of an argument; a length in bytes, or lines, of token ids without texts.
+            An invalid value of an argument; a length in bytes, or lines, of token ids without texts; a
+            replacement that is repeated text itself.
         ExecutionError
             The text of a document has other tokens than those stored.
 
@@ -261,6 +264,7 @@ class RemovalVerbs(CorpusVerbs):
         gap_share: float | None = None,
         min_rest: float | None = None,
         max_pieces: int | None = None,
+        replacement: str | None = None,
         match_text: bool | None = None,
         ignore_case: bool | None = None,
         params: ParameterValues = None,
@@ -276,7 +280,7 @@ class RemovalVerbs(CorpusVerbs):
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : condition on documents, as after WHERE
         context : number of tokens on either side that are cut with each occurrence, as far as a cut
-        on, gap_share, min_rest, max_pieces : as of `cut_duplicates`
+        on, gap_share, min_rest, max_pieces, replacement : as of `cut_duplicates`
         match_text, ignore_case : MATCH TEXT and IGNORE CASE; by default, the setting `match` applies
         reason : the reason, for the audit record
 
@@ -286,6 +290,8 @@ class RemovalVerbs(CorpusVerbs):
 
         Raises
         ------
+        InvalidArgument
+            An invalid value of an argument; a replacement that the pattern matches.
         ExecutionError
             The text of a document has other tokens than those stored.
 

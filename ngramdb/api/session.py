@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.api.database import Database
 from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.corpus.view import open_segment
+from ngramdb.engine.corpus.view import CorpusView, open_segment
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import NgramdbError, QueryCancelled, StorageError
 from ngramdb.lazy import lazy_module
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.removals import RestoreOutcome
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
-    from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.engine.loading import loads
     from ngramdb.engine.loading import request as loading
     from ngramdb.engine.loading.loads import LoadReport
     from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
     from ngramdb.executor.result import Result
+    from ngramdb.ingest import documents
     from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import FieldKey
@@ -50,6 +52,8 @@ else:
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     range_files = lazy_module("ngramdb.api.verbs.range_files")
     loading = lazy_module("ngramdb.engine.loading.request")
+    loads = lazy_module("ngramdb.engine.loading.loads")
+    documents = lazy_module("ngramdb.ingest.documents")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
     docs = lazy_module("ngramdb.questions.docs")
@@ -187,6 +191,11 @@ class DatabaseSession:
         store = self._database.store
         newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
         return planner.optimize(bind(newest, corpus), self.disabled_rules())[0]
+
+    def scratch(self, text: str, like: Corpus, /) -> Corpus:
+        assert isinstance(like, CorpusView)
+        document = documents.Document(text.encode(), None, {}, "a text")
+        return loads.scratch_corpus(MemoryDirectory(), iter([document]), like)
 
     def run_restore(self, name: str, version: int, /) -> RestoreOutcome:
         self._database.require_own(name)

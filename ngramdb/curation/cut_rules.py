@@ -31,12 +31,14 @@ class CutRule(NamedTuple):
         tokens is; None for no such stretches
     min_rest : the least share of a document's tokens that must be left, or it is cut as a whole
     max_pieces : the most pieces that a document may consist of, or it is cut as a whole; None for any number
+    replacement : the text that replaces each cut, as a piece of its own; None for no text
     """
 
     on: str = "characters"
     gap_share: float | None = None
     min_rest: float = 0.0
     max_pieces: int | None = None
+    replacement: str | None = None
 
     def label(self) -> str:
         """Return the clauses as in a statement, without those that are not given."""
@@ -45,6 +47,7 @@ class CutRule(NamedTuple):
             (f"gap share {self.gap_share}", self.gap_share is not None),
             (f"min rest {self.min_rest}", self.min_rest > 0),
             (f"max pieces {self.max_pieces}", self.max_pieces is not None),
+            (f"replace {self.replacement!r}", self.replacement is not None),
         )
         return "".join(f"; {clause}" for clause, is_given in given if is_given)
 

@@ -38,17 +38,26 @@ class CutDocument(NamedTuple):
     starts, stops : (k,) int64, ascending, the tokens of each cut; none of them touch
     bytes : (k, 2) int64, the bytes of each cut in the text; zeros without a text
     breaks : of the rest, as places in its tokens and its text
+    inserted : (k, 2) int64, the token and the byte of the rest after each replacement
     """
 
     starts: Places
     stops: Places
     bytes: Places
     breaks: Breaks
+    inserted: Places = np.zeros((0, 2), dtype=np.int64)
 
     @property
     def n_tokens(self) -> int:
         """The number of tokens that are cut."""
         return int((self.stops - self.starts).sum())
+
+
+class Replacement(NamedTuple):
+    """The text that replaces cuts, and its tokens: (r,) uint32."""
+
+    content: bytes
+    ids: NDArray[np.uint32]
 
 
 class Change(Protocol):
@@ -57,6 +66,7 @@ class Change(Protocol):
     @property
     def view(self) -> Corpus: ...
     def replace_segments(self, sources: Sequence[Any], *, statement: str = "", reason: str = "") -> Any: ...
+    def encoded(self, text: str) -> tuple[Tokenizer, NDArray[np.uint32]]: ...
 
 
 class CutReport(NamedTuple):
@@ -106,6 +116,10 @@ def cut(
     """
     segments = cut_segments(change.view, ranges, rule)
     made = [segment for segment in segments if segment is not None]
+    if rule.replacement is not None and made:
+        tokenizer, ids = change.encoded(rule.replacement)
+        for segment in made:
+            segment.replace_cuts(Replacement(rule.replacement.encode(), ids), tokenizer)
     outcome = change.replace_segments(segments, statement=statement, reason=reason)
     left = [one for segment in made for one in segment.cuts.values()]
     pieces = sum(1 + len(one.breaks.tokens) for one in left)
@@ -124,6 +138,9 @@ def cut_segments(view: Corpus, ranges: Sequence[Ranges], rule: CutRule) -> list[
     return segments
 
 
+_NOTHING = Replacement(b"", np.empty(0, dtype=np.uint32))
+
+
 class CutSegment(Segment):
     """A segment without some of its tokens, as a source of documents for a new segment.
 
@@ -137,6 +154,7 @@ class CutSegment(Segment):
         self._tokenizer = tokenizer
         self._rule = rule
         self.n_breaks = segment.n_breaks
+        self._replacement = _NOTHING
         self.cuts: dict[int, CutDocument] = {}
         gone = []
         owners, starts = segment.index.places_at(ranges.starts)
@@ -216,6 +234,36 @@ class CutSegment(Segment):
         kept = (tokens > 0) & (tokens < n_left)
         return CutDocument(starts, stops, spans, Breaks(tokens[kept], inner[first][kept]))
 
+    def replace_cuts(self, replacement: Replacement, tokenizer: Tokenizer) -> None:
+        """Replace each cut by a text, with breaks around it; `tokenizer` knows its tokens."""
+        self._replacement, self._tokenizer = replacement, tokenizer
+        for k, (i, one) in enumerate(self.cuts.items()):
+            interrupts.step(k, len(self.cuts))
+            content = self._whole.text(i, tokenizer)
+            n_left = self._whole.document_length(i) - one.n_tokens
+            if content is None:
+                found = _with_replacements(one, n_left, 0, Replacement(b"", replacement.ids), True)
+            else:
+                in_place = tokenizer.has_own_words
+                found = _with_replacements(one, n_left, len(content), replacement, in_place)
+            self.n_breaks += len(found.breaks.tokens) - len(one.breaks.tokens)
+            self.cuts[i] = found
+
+    @property
+    def n_inserted(self) -> int:
+        """The number of tokens in all replacements."""
+        return sum(len(one.inserted) for one in self.cuts.values()) * len(self._replacement.ids)
+
+    def _gained(self, i: int) -> int:
+        """Return the number of tokens that a document with a cut has more than before."""
+        one = self.cuts[i]
+        return len(one.inserted) * len(self._replacement.ids) - one.n_tokens
+
+    def _replaced(self, i: int, values: NDArray[Any], inserted: NDArray[Any]) -> NDArray[Any]:
+        """Return what is left of a value per token of document i, with those of replacements."""
+        left, places = values[self._kept_of(i)], self.cuts[i].inserted[:, 0]
+        return np.insert(left, np.repeat(places, len(inserted)), np.tile(inserted, len(places)))
+
     @property
     def touched(self) -> Docs:
         """The documents of which something is cut: (k,) uint32, ascending."""
@@ -259,7 +307,11 @@ class CutSegment(Segment):
     def text(self, i: int, tokenizer: object) -> bytes | None:
         """Return what is left of the text of document i, None for documents loaded as token ids."""
         content = self._whole.text(i, self._tokenizer)
-        return content if content is None or i not in self.cuts else _text_left(self.cuts[i], content)
+        if content is None or i not in self.cuts:
+            return content
+        left, places = _text_left(self.cuts[i], content), self.cuts[i].inserted[:, 1].tolist()
+        pieces = (left[start:stop] for start, stop in pairwise([0, *places, len(left)]))
+        return self._replacement.content.join(pieces)
 
     def own_form(self, i: int) -> bytes | None:
         return None
@@ -269,25 +321,25 @@ class CutSegment(Segment):
 
     def document(self, i: int) -> NDArray[np.uint32]:
         ids = self._whole.document(i)
-        return ids[self._kept_of(i)] if i in self.cuts else ids
+        return self._replaced(i, ids, self._replacement.ids) if i in self.cuts else ids
 
     def _kept_of(self, i: int) -> NDArray[np.bool_]:
         return _is_left(self.cuts[i], self._whole.document_length(i))
 
     def document_length(self, i: int) -> int:
-        return self._whole.document_length(i) - (self.cuts[i].n_tokens if i in self.cuts else 0)
+        return self._whole.document_length(i) + (self._gained(i) if i in self.cuts else 0)
 
     def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
         lengths: NDArray[np.int64] = self._whole.lengths(numbers).copy()
         for k, i in self._cut_of(numbers):
-            lengths[k] -= self.cuts[i].n_tokens
+            lengths[k] += self._gained(i)
         return lengths
 
     def n_symbols(self, numbers: Numbers) -> NDArray[np.int64]:
         symbols: NDArray[np.int64] = self._whole.n_symbols(numbers).copy()
         for k, i in self._cut_of(numbers):
             breaks = self._whole.breaks(i)
-            symbols[k] += len(self.cuts[i].breaks.tokens) - len(breaks) - self.cuts[i].n_tokens
+            symbols[k] += len(self.cuts[i].breaks.tokens) - len(breaks) + self._gained(i)
         return symbols
 
     def breaks_of(self, numbers: Numbers) -> Breaks:
@@ -317,7 +369,8 @@ class CutSegment(Segment):
             if i in self.cuts and flags[0]:
                 before = _pieces(self._whole, i)
                 of_tokens = np.delete(flags, before[1:] + np.arange(len(before) - 1))
-                flags = with_separators(of_tokens[self._kept_of(i)], _pieces(self, i))
+                of_replacement = np.zeros(len(self._replacement.ids), dtype=np.bool_)
+                flags = with_separators(self._replaced(i, of_tokens, of_replacement), _pieces(self, i))
                 flags[0] = True
             elif i in self.cuts:
                 flags = np.zeros(self.document_length(i) + len(_pieces(self, i)) - 1, dtype=np.bool_)
@@ -337,6 +390,44 @@ def _is_left(found: CutDocument, n_tokens: int) -> NDArray[np.bool_]:
 def _text_left(found: CutDocument, content: bytes) -> bytes:
     bounds = np.concatenate([[0], found.bytes.ravel(), [len(content)]]).reshape(-1, 2)
     return b"".join(content[start:stop] for start, stop in bounds.tolist())
+
+
+def _with_replacements(
+    found: CutDocument, n_left: int, n_bytes: int, replacement: Replacement, in_place: bool
+) -> CutDocument:
+    """Return cuts with a replacement in the place of each, and breaks before and after it.
+
+    n_left : the number of tokens that are left
+    n_bytes : the size of the whole text
+    in_place : a replacement stays behind white space that begins the text, and before that which ends it;
+        otherwise it is the first or the last of the text, so that other pieces keep their tokens
+    """
+    tokens = found.starts - _before(found.stops - found.starts)
+    sizes = found.bytes[:, 1] - found.bytes[:, 0]
+    places = found.bytes[:, 0] - _before(sizes)
+    inner = (tokens > 0) & (tokens < n_left)
+    at = np.searchsorted(found.breaks.tokens, tokens[inner])
+    places[inner] = found.breaks.bytes[at] if len(found.breaks.bytes) else 0
+    if not in_place:
+        places[tokens == 0] = 0
+        places[tokens == n_left] = n_bytes - int(sizes.sum())
+    others = ~np.isin(found.breaks.tokens, tokens)
+    n_before = np.searchsorted(tokens, found.breaks.tokens[others])
+    n, number = len(replacement.ids), np.arange(len(tokens))
+    size = len(replacement.content)
+    every = np.concatenate([found.breaks.tokens[others] + n_before * n, tokens + number * n])
+    every = np.append(every, tokens + (number + 1) * n)
+    of_text = np.concatenate([found.breaks.bytes[others] + n_before * size, places + number * size])
+    of_text = np.append(of_text, places + (number + 1) * size)
+    every, first = np.unique(every, return_index=True)
+    kept = (every > 0) & (every < n_left + len(tokens) * n)
+    breaks = Breaks(every[kept], of_text[first][kept])
+    return found._replace(breaks=breaks, inserted=np.stack([tokens, places], axis=1))
+
+
+def _before(sizes: Places) -> Places:
+    """Return the sum of the sizes before each one."""
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
 def _pieces_left(

@@ -1,4 +1,4 @@
-"""What a removal takes out of documents, for other programs: ranges of texts, in bytes and in characters.
+"""Ranges of texts that a removal takes out of documents, in bytes and in characters, for other programs.
 
 Nothing is removed here. A range of a document that is removed as a whole is all of its text.
 """

@@ -29,7 +29,7 @@ class Arguments(NamedTuple):
 
 
 _KEEP = ("keep", "keep_by", "descending")
-_CUT = ("on", "gap_share", "min_rest", "max_pieces")
+_CUT = ("on", "gap_share", "min_rest", "max_pieces", "replacement")
 KINDS: dict[str, Arguments] = {
     "delete": Arguments("where"),
     "delete_duplicates": Arguments(None, ("where", "normalize", *_KEEP, "against")),

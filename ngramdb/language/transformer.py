@@ -73,6 +73,7 @@ class DataRules:
     gap_share = valued_clause("GAP SHARE")
     min_rest = valued_clause("MIN REST")
     max_pieces = valued_clause("MAX PIECES")
+    replaced = valued_clause("REPLACE")
 
     def delete_near_duplicates(self, children: list[Any]) -> ast.DeleteNearDuplicates:
         return statement_of(ast.DeleteNearDuplicates, children)

@@ -19,7 +19,7 @@ from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.planner.bind_conditions import condition, has_all_of
 from ngramdb.planner.bind_fields import document_keys
-from ngramdb.planner.bind_occurrences import occurring
+from ngramdb.planner.bind_occurrences import has_occurrences, occurring
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, FieldKey, InPart, Plan, Question, changed
 from ngramdb.planner.plan.nodes import Node
 from ngramdb.planner.scope import SHARES, Scope, same_kind
@@ -43,7 +43,7 @@ HELP = {
     "CUT DUPLICATES": (
         "CUT DUPLICATES [LENGTH >= n [TOKENS | BYTES]] [MIN COUNT k] [KEEP FIRST | NONE | BY keys]\n"
         "  [AGAINST source] [ON CHARACTERS | WORDS | LINES] [GAP SHARE s] [MIN REST s] [MAX PIECES n]\n"
-        "  [WHERE condition] [FROM source]",
+        "  [REPLACE 'text'] [WHERE condition] [FROM source]",
         (
             "CUT DUPLICATES LENGTH >= 50 TOKENS KEEP BY score DESC",
             "of text that is repeated, only the copy in the best document stays",
@@ -51,7 +51,7 @@ HELP = {
     ),
     "CUT SPANS": (
         "CUT SPANS WHERE condition [CONTEXT n] [ON CHARACTERS | WORDS | LINES] [GAP SHARE s]\n"
-        "  [MIN REST s] [MAX PIECES n] [FROM source]",
+        "  [MIN REST s] [MAX PIECES n] [REPLACE 'text'] [FROM source]",
         (
             'CUT SPANS WHERE "all rights reserved" CONTEXT 5',
             "each occurrence is cut out of its document, with five tokens on either side",
@@ -93,6 +93,7 @@ def bind_duplicates(scope: Scope, node: ast.CutDuplicates) -> Plan:
     def rebind(catalog: Catalog, now: Corpus) -> Chosen:
         return _chosen(Scope(catalog, scope.parameters, scope.text), node, now)
 
+    _check_not_repeated(scope, node, corpus, repeated.window)
     found = _chosen(scope, node, corpus)
     statement = scope.written(node, scope.catalog.match())
     return CutDuplicates(
@@ -101,7 +102,7 @@ def bind_duplicates(scope: Scope, node: ast.CutDuplicates) -> Plan:
         found.order,
         repeated,
         None if found.against is None else found.against.entry.name,
-        _rule(scope, node),
+        _rule(scope, node, corpus),
         statement,
         rebind,
     )
@@ -116,13 +117,33 @@ def _window(scope: Scope, node: ast.Length | None, corpus: Corpus) -> Window:
     return Window(scope.number(node.amount, "LENGTH", 1) or LENGTH, node.unit)
 
 
-def _rule(scope: Scope, node: ast.CutDuplicates | ast.CutSpans) -> CutRule:
+def _rule(scope: Scope, node: ast.CutDuplicates | ast.CutSpans, corpus: Corpus) -> CutRule:
     return CutRule(
         node.on,
         scope.real(node.gap_share, "GAP SHARE", SHARES),
         scope.real(node.min_rest, "MIN REST", SHARES) or 0.0,
         scope.number(node.max_pieces, "MAX PIECES", 1),
+        None if node.replace is None else _replacement(scope, node.replace, corpus),
     )
+
+
+def _replacement(scope: Scope, node: ast.Scalar, corpus: Corpus) -> str:
+    text = scope.string(node, "REPLACE")
+    scope.check_unicode(text, node)
+    if corpus.tokenizer.kind == "tokens":
+        scope.fail(PlanError, f"{corpus.entry.name} has token ids without texts, so REPLACE has none", node)
+    return text
+
+
+def _check_not_repeated(scope: Scope, node: ast.CutDuplicates, corpus: Corpus, window: Window) -> None:
+    """Raise PlanError if replacements would be repeated text, which the next run would cut."""
+    if node.replace is None:
+        return
+    text = scope.string(node.replace, "REPLACE").encode()
+    size = len(text) if window.unit == "bytes" else len(corpus.tokenizer.fork().encode_batch([text])[0])
+    if size >= window.length:
+        what = f"the text of REPLACE has {size:,} {window.unit}, so that it is repeated text itself"
+        scope.fail(PlanError, f"{what}; give a text shorter than LENGTH", node.replace)
 
 
 def _cut_corpus(scope: Scope, source: ast.Source | None) -> Corpus:
@@ -225,26 +246,43 @@ def bind_spans(scope: Scope, node: ast.CutSpans) -> Plan:
         what = "CUT SPANS cannot begin with NOT; DELETE DOCS WHERE NOT … removes the documents without"
         scope.fail(PlanError, what, node.where)
     context = scope.number(node.context, "CONTEXT", 0) or 0
-    rule, statement = _rule(scope, node), scope.written(node, scope.catalog.match())
+    rule, statement = _rule(scope, node, corpus), scope.written(node, scope.catalog.match())
+
+    def of(where: ast.Condition, scope: Scope, corpus: Corpus) -> CutSpans:
+        return CutSpans(corpus, _spans(scope, where, corpus), context, rule, statement, rebind, sought)
 
     def rebind(catalog: Catalog, now: Corpus) -> CutSpans:
-        again = Scope(catalog, scope.parameters, scope.text)
-        return CutSpans(now, _spans(again, node, now), context, rule, statement, rebind)
+        return of(node.where, Scope(catalog, scope.parameters, scope.text), now)
 
-    return CutSpans(corpus, _spans(scope, node, corpus), context, rule, statement, rebind)
+    def sought(catalog: Catalog, other: Corpus) -> CutSpans:
+        return of(_without_documents(node.where), Scope(catalog, scope.parameters, scope.text), other)
+
+    return of(node.where, scope, corpus)
 
 
-def _spans(scope: Scope, node: ast.CutSpans, corpus: Corpus) -> InPart:
+def _spans(scope: Scope, where: ast.Condition, corpus: Corpus) -> InPart:
     scope.removes = True
-    return InPart(occurring(scope, node.where, corpus, condition), AllDocs())
+    return InPart(occurring(scope, where, corpus, condition), AllDocs())
+
+
+def _without_documents(where: ast.Condition) -> ast.Condition:
+    """Return the patterns whose occurrences are cut, without conditions on their documents."""
+    if isinstance(where, (ast.And, ast.Within)):
+        first = where.operands[0]
+        if isinstance(where, ast.Within):
+            first = next(filter(has_occurrences, where.operands), first)
+        return _without_documents(first)
+    if isinstance(where, ast.Or):
+        return dataclasses.replace(where, operands=tuple(map(_without_documents, where.operands)))
+    return where
 
 
 @dataclass(frozen=True)
 class CutSpans(Question, Removal):
     """CUT SPANS. `what` is bound to the version that was planned on, for EXPLAIN.
 
-    `rebind` makes the same plan for the version that the commit succeeds. `statement` and `reason` are for
-    the audit record.
+    `rebind` makes the same plan for the version that the commit succeeds, and `sought` one without
+    conditions on documents for another corpus. `statement` and `reason` are for the audit record.
     """
 
     name = "cut_spans"
@@ -255,6 +293,7 @@ class CutSpans(Question, Removal):
     rule: CutRule
     statement: str
     rebind: BindPlan = dataclasses.field(compare=False, repr=False)
+    sought: BindPlan = dataclasses.field(compare=False, repr=False)
     reason: str = ""
     costs: Costs | None = dataclasses.field(default=None, compare=False)
 
@@ -274,11 +313,21 @@ class CutSpans(Question, Removal):
 
     def cut(self, session: Session) -> CutReport:
         """Cut, and return what was cut."""
-        name = self.corpus.entry.name
+        name, replacement = self.corpus.entry.name, self.rule.replacement
+        if replacement and self._occurs_in(replacement, session):
+            raise InvalidArgument(
+                f"the pattern also matches the text of REPLACE, {replacement!r}, which the next run would "
+                "cut; give a text that it does not match"
+            )
         with session.change(name, f"cut spans out of {name}") as change:
             plan = session.prepared(self.rebind, change.view)
             assert isinstance(plan, CutSpans)
             return cut(change, plan.ranges(), self.rule, statement=self.statement, reason=self.reason)
+
+    def _occurs_in(self, text: str, session: Session) -> bool:
+        plan = session.prepared(self.sought, session.scratch(text, self.corpus))
+        assert isinstance(plan, CutSpans)
+        return any(len(found.starts) for found in plan.ranges())
 
     def marks(self, session: Session) -> list[Marks]:
         plan = session.prepared(self.rebind, self.corpus)
@@ -339,4 +388,9 @@ def _with_rule(made: Statement, arguments: Mapping[str, Any]) -> Statement:
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise InvalidArgument(f"{name} must be a number, not {value!r}")
         made.number(name.upper().replace("_", " "), value)
+    if (text := arguments["replacement"]) is not None:
+        if not isinstance(text, str):
+            raise InvalidArgument(f"replacement must be a text, not {text!r}")
+        quoted = text.replace("'", "''")
+        made.add(f"REPLACE '{quoted}'")
     return made

@@ -34,7 +34,7 @@ from ngramdb.engine.changes.sizing import (
     memory_bytes,
     memory_errors,
 )
-from ngramdb.engine.corpus.caches import remember
+from ngramdb.engine.corpus.caches import remember, tokenizer_of
 from ngramdb.engine.corpus.common import IdMap, Listed, id_map_onto, match_documents, translated
 from ngramdb.engine.corpus.view import CorpusView, open_segment
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry
@@ -225,6 +225,14 @@ class Change:
             self.entry = replace(self.entry, segments=segments, audits=(*self.entry.audits, made.audit))
             self.tidy()
         return self.commit()
+
+    def encoded(self, text: str) -> tuple[Tokenizer, NDArray[np.uint32]]:
+        """Return the tokens of a text, with a tokenizer that knows them; new words are part of the change."""
+        tokenizer = tokenizer_of(self.store, self.entry.tokenizer).fork()
+        ids, _ = tokenizer.encode_batch([text.encode()])
+        self.entry = with_words(self.transaction, self.entry, tokenizer)
+        remember(self.store, self.entry.tokenizer, tokenizer)
+        return tokenizer, ids
 
     def add_fields(
         self,

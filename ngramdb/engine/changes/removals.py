@@ -129,7 +129,7 @@ def write_cut(
 ) -> WrittenCut:
     """Write segments in place of those with a cut (at least one), and the audit record."""
     added: list[SegmentEntry] = []
-    n_before = n_after = 0
+    n_before = n_after = n_inserted = 0
     cut: list[tuple[Segment, int, dict[str, Any]]] = []
     gone: list[tuple[Segment, int, dict[str, Any]]] = []
     for entry, source in zip(view.entry.added, sources, strict=True):
@@ -142,11 +142,13 @@ def write_cut(
             added.append(segment_entry(transaction, name, write_merged(file, group), 1))
             n_after += added[-1].n_tokens
         n_before += entry.n_tokens
+        n_inserted += source.n_inserted
         cut += [(source, i, note) for i, note in source.notes()]
         gone += [
             (source, i, {"tokens_cut": source.document_length(i), "pieces": 0}) for i in source.gone.tolist()
         ]
     every = [*cut, *gone]
+    n_cut = n_before - n_after + n_inserted
     removal = Removal(
         version=transaction.manifest.version + 1,
         created=now(),
@@ -155,14 +157,14 @@ def write_cut(
         action=action,
         statement=statement,
         n_documents=len(every),
-        n_tokens=n_before - n_after,
+        n_tokens=n_cut,
         reason=reason,
         n_cut=len(cut),
     )
     details = ({**origin(next(source.metadata.rows([i]))), **note} for source, i, note in every)
     doc_ids = np.array([source.doc_id(i) for source, i, _ in every], dtype=np.int64)
     record = write_audit(transaction, removal, doc_ids, details)
-    return WrittenCut(tuple(added), record, len(every), n_before - n_after)
+    return WrittenCut(tuple(added), record, len(every), n_cut)
 
 
 # ---- Keeping versions by name, and dropping those names.

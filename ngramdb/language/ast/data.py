@@ -89,13 +89,17 @@ class DeleteDuplicates(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Cut(Statement):
-    """The clauses of all statements that cut: [ON WORDS | …] [GAP SHARE s] [MIN REST s] [MAX PIECES n]."""
+    """The clauses of all statements that cut.
+
+    [ON WORDS | …] [GAP SHARE s] [MIN REST s] [MAX PIECES n] [REPLACE 'text']
+    """
 
     source: Source | None = None
     on: str = "characters"
     gap_share: Scalar | None = None
     min_rest: Scalar | None = None
     max_pieces: Scalar | None = None
+    replace: Scalar | None = None
 
 
 @dataclass(frozen=True)
