@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.corpus_handle import CorpusVerbs, chosen_by, commits
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from ngramdb.planner import parameters as load_options
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions import binder, cuts, duplicates, maintenance, parsing, to_ast, token_sampling
+    from ngramdb.questions import (
+        binder,
+        cuts,
+        decontamination,
+        duplicates,
+        maintenance,
+        parsing,
+        to_ast,
+        token_sampling,
+    )
     from ngramdb.questions import near_duplicates as near
     from ngramdb.questions import verbs as python_warnings
     from ngramdb.questions.parsing import Pattern
@@ -36,6 +46,7 @@ else:
     audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.questions.binder")
     cuts = lazy_module("ngramdb.questions.cuts")
+    decontamination = lazy_module("ngramdb.questions.decontamination")
     duplicates = lazy_module("ngramdb.questions.duplicates")
     plans = lazy_module("ngramdb.planner.plan")
     maintenance = lazy_module("ngramdb.questions.maintenance")
@@ -386,6 +397,8 @@ class RemovalVerbs(CorpusVerbs):
         text: str | None = None,
         format: str | None = None,
         separator: str | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
         source_field: str | None = None,
         dry_run: bool = False,
         report: Path | None = None,
@@ -409,6 +422,7 @@ class RemovalVerbs(CorpusVerbs):
         text : the JSON field of an item that is compared; `text` if not given, with "decon" `question`
         format, separator : how the files are read, as by `load`: "text" for a file that is one item, or has
             the separator's line between two
+        where, params : a condition as after WHERE; only documents that meet it are compared
         source_field : the metadata field by which the table is grouped; without it, `source`
         dry_run : find and report, without removing
         report : a file to write: JSON lines by document (shares, spans, items), or, named *.html or *.json, a
@@ -426,13 +440,18 @@ class RemovalVerbs(CorpusVerbs):
         given = load_options.checked_options(options, load_options.LOAD_OPTIONS)
         if source_field is not None and not isinstance(source_field, str):
             raise InvalidArgument(f"source_field must be the path of a field, not {source_field!r}")
+        tree, values, bind = chosen_by(where, params)
         with self._bound.work():
+            session = self._bound.session()
+            told = "" if where is None else ", where " + values.told(where, tree, session.match())
+            choose = None if where is None else partial(decontamination.compared, session, bind)
             return decontaminating.decontaminate(
                 self._bound.database,
                 self.name,
                 against,
                 contamination.Criterion.of(by, n, threshold, strict, lower, fold_space),
                 reading=contamination.Reading(**given),
+                where=decontaminating.Where(choose, told),
                 source_field=source_field,
                 dry_run=dry_run,
                 report=None if report is None else conversion.as_path(report),

@@ -238,6 +238,7 @@ class DatabaseSession:
         path: str,
         measure: Mapping[str, Any],
         options: Mapping[str, Any],
+        choose: Callable[[Corpus], list[Docs]] | None,
         deletes: bool,
         statement: str,
         /,
@@ -249,6 +250,7 @@ class DatabaseSession:
             path,
             contamination.Criterion.of(**measure),
             contamination.Reading(**options),
+            decontaminating.Where(choose),
             statement if deletes else None,
         )
 

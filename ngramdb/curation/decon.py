@@ -205,7 +205,7 @@ class Decon:
         ----------
         found, pairs : all n-grams of questions that documents have, and the pairs made of them
         document : returns the tokens of a document, by number
-        frequent : of each question with n-grams that `found` lacks, the places of all that occur anywhere
+        frequent : of each question with n-grams that are too frequent to be in `found`, their places
         """
         values = np.zeros(len(pairs.items))
         for owners, ngrams, places in self._hits(found, pairs):
@@ -253,7 +253,7 @@ class Decon:
             item = int(pairs.items[pair])
             start = self._items.questions.offsets[item]
             possible = sums[pair] + self._questions.at[start + frequent[item]].sum()
-            if possible < self._rules[item, 3] * self._questions.totals[item]:
+            if possible < (self._rules[item, 3] - ALMOST) * self._questions.totals[item]:
                 continue
             known = self._questions.ngrams(item)
             found += [(pair, k, place) for k, place in _places(document(int(pairs.docs[pair])), known)]

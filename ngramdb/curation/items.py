@@ -111,8 +111,9 @@ def n_least(n: int) -> int:
 class ItemNgrams:
     """The n-grams of items that a corpus has.
 
-    `found` marks them, among the tokens of all items, one item after the other; `frequent` are the items with
-    n-grams that occur more than FREQUENT times in a segment, complete after all `matches`.
+    `found` marks them, among the tokens of all items, one item after the other. `unlisted` marks those that
+    occur more than FREQUENT times in a segment, and `frequent` are the items with such n-grams; both are
+    complete after all `matches`.
     """
 
     def __init__(self, corpus: Corpus, items: Corpus, n: int) -> None:
@@ -133,6 +134,7 @@ class ItemNgrams:
         self._width[self.lengths < n_least(n)] = 0
         self.frequent: set[int] = set()
         self.found = self._marks()
+        self.unlisted = np.zeros(len(flat), dtype=np.bool_)
 
     def tokens(self, first_free: int) -> Ints:
         """Return the tokens of all items as ids of the corpus; those of others begin with `first_free`."""
@@ -159,7 +161,8 @@ class ItemNgrams:
         for first, last in batches(np.bincount(owners, minlength=len(self.lengths)), CHUNK >> 4):
             here = slice(*np.searchsorted(owners, [first, last]).tolist())
             spans = _Spans(segment.index, self._flat, starts[here], stops[here], owners[here])
-            self.frequent.update(spans.frequent.tolist())
+            self.frequent.update(owners[here][spans.frequent].tolist())
+            self.unlisted[starts[here][spans.frequent]] = True
             for part in spans.matches(self.offsets):
                 yield _with_edges(part, edges)
         if edges:
@@ -208,14 +211,15 @@ def _placed(index: SegmentIndex, item: int, start: int, stop: int, lo: int, hi: 
 class _Spans:
     """Sequences of tokens that occur in a segment: n-grams, joined as far as each occurs as often as all.
 
-    starts, stops : n-grams in `flat`, ascending; `owners` are their texts
+    starts, stops : n-grams in `flat`, ascending; `owners` are their texts; `frequent` are the numbers of
+        those that occur too often
     """
 
     def __init__(self, index: SegmentIndex, flat: Ints, starts: Ints, stops: Ints, owners: Ints) -> None:
         self._index = index
         interrupts.check()
         lo, hi = index.ranges(*_gathered(flat, starts, stops - starts)).astype(np.int64)
-        self.frequent = np.unique(owners[hi - lo > FREQUENT])
+        self.frequent = np.flatnonzero(hi - lo > FREQUENT)
         holds = (hi > lo) & (hi - lo <= FREQUENT)
         starts, stops, owners, lo, hi = (array[holds] for array in (starts, stops, owners, lo, hi))
         follows = np.zeros(len(starts), dtype=np.bool_)

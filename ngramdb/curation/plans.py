@@ -42,7 +42,8 @@ KINDS: dict[str, Arguments] = {
         "reference", ("by", "at", "unit", "model", "normalize", "field", "score_field", "where")
     ),
     "decontaminate": Arguments(
-        "against", ("by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator")
+        "against",
+        ("where", "by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator"),
     ),
     "sample": Arguments("tokens", ("where", "by", "weights", "seed")),
     "export": Arguments("path", ("where", "format", "separator", "dtype")),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from ngramdb.errors import PlanError
+from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
+from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.parameters import LOAD_OPTIONS
-from ngramdb.planner.plan import Plan
+from ngramdb.planner.plan import AllDocs, Costs, DocExpr, Plan, Question
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.plans import Action, Session
+from ngramdb.questions.plans import Action, BindCondition, Session
 from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
+from ngramdb.source import Catalog, Corpus
+from ngramdb.types import Docs
 
 COLUMNS = (
     *("item", "id", "tokens", "covered", "value", "longest", "documents", "contaminated"),
@@ -32,7 +37,7 @@ OPTIONS = {name: LOAD_OPTIONS[name] for name in ("text", "format", "separator")}
 HELP = {
     "DECONTAMINATE": (
         "DECONTAMINATE AGAINST 'path' [(options)] [BY contamination [(n)] [>= | > share]]\n"
-        "  [NORMALIZE CASE | SPACE {, …}] [DELETE] [FROM corpus]",
+        "  [NORMALIZE CASE | SPACE {, …}] [WHERE condition] [DELETE] [FROM corpus]",
         (
             "DECONTAMINATE AGAINST 'exam.jsonl' BY palm",
             "items of an evaluation set that documents have, with how much of each",
@@ -55,8 +60,14 @@ def bind(scope: Scope, node: ast.Decontaminate) -> Plan:
     measure = _measure(scope, node.by)
     measure |= {"lower": "CASE" in node.normalize, "fold_space": "SPACE" in node.normalize}
     options = scope.options(node.options, OPTIONS)
-    name = scope.corpus(source).entry.name
-    return Decontaminate(name, path, measure, options, node.delete, scope.written(node))
+    corpus = scope.corpus(source)
+
+    def rebind(catalog: Catalog, now: Corpus) -> DocExpr:
+        return condition(Scope(catalog, scope.parameters, scope.text), node.where, now)
+
+    where = condition(scope, node.where, corpus)
+    statement = scope.written(node, scope.catalog.match())
+    return Decontaminate(corpus, where, path, measure, options, node.delete, statement, rebind)
 
 
 def _measure(scope: Scope, node: ast.ByContamination | None) -> dict[str, Any]:
@@ -81,24 +92,33 @@ def _measure(scope: Scope, node: ast.ByContamination | None) -> dict[str, Any]:
     }
 
 
+def compared(session: Session, bind_condition: BindCondition, view: Corpus) -> list[Docs]:
+    """Return the documents of each segment that meet a condition, which is bound to this version."""
+    where, costs = session.planned(bind_condition, view)
+    return [docs.numbers() for _, docs in matching(view, where, costs, None)]
+
+
 @dataclass(frozen=True)
-class Decontaminate(Action):
-    """DECONTAMINATE.
+class Decontaminate(Question, Action):
+    """DECONTAMINATE. `where` is bound to the version that was planned on, for EXPLAIN.
 
     measure : `by`, `n`, `threshold`, `strict`, `lower`, `fold_space`; None for numbers of the measure
     options : how the file is read
+    rebind : binds the condition to the version that is compared
     """
 
-    name: str
+    where: DocExpr
     path: str
     measure: Mapping[str, Any]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    deletes: bool = False
-    statement: str = ""
+    options: Mapping[str, Any]
+    deletes: bool
+    statement: str
+    rebind: BindCondition = field(compare=False, repr=False)
+    costs: Costs | None = field(default=None, compare=False)
 
     def label(self) -> str:
         verb = "remove documents with" if self.deletes else "find"
-        return f"{verb} items of {self.path} in {self.name}, by {self.measure['by']}"
+        return f"{verb} items of {self.path} in {self.corpus.entry.name}, by {self.measure['by']}"
 
     def details(self) -> tuple[str, ...]:
         measure = contamination_measure(self.measure["by"])
@@ -109,10 +129,16 @@ class Decontaminate(Action):
         parts = [f"{n}-grams, share {sign} {threshold:g}"]
         return (*parts, *([f"regardless of {', '.join(folded)}"] if folded else []))
 
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
     def act(self, session: Session) -> Result:
         """Return a row per item of which any n-gram occurs, those with the largest value first."""
+        is_all = isinstance(self.where, AllDocs)
+        choose = None if is_all else partial(compared, session, self.rebind)
+        name = self.corpus.entry.name
         found, summary = session.run_decontaminate(
-            self.name, self.path, self.measure, self.options, self.deletes, self.statement
+            name, self.path, self.measure, self.options, choose, self.deletes, self.statement
         )
         rows = [tuple(row[key] for key in _KEYS) for row in found]
         said = {name: value for name, value in summary.items() if name != "items_short"}

@@ -370,6 +370,7 @@ class Session(Protocol):
         path: str,
         measure: Mapping[str, Any],
         options: Mapping[str, Any],
+        choose: Callable[[Corpus], list[Docs]] | None,
         deletes: bool,
         statement: str,
         /,

@@ -194,14 +194,14 @@ class EvaluationSet:
         self._overlaps: dict[Segment, Overlap] = {}
         self._ngrams: ItemNgrams | None = None
 
-    def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
-        """Return the documents of the corpus's segment `i` with any n-gram of the set, and their shares."""
-        segment, kept = corpus.segments[i], corpus.kept(i)
+    def overlapping(self, corpus: CorpusView, i: int, docs: Docs) -> tuple[Docs, Shares]:
+        """Return those of some documents of segment `i` that have any n-gram of the set, and their shares."""
+        segment = corpus.segments[i]
         if self.fold is None:
-            shares = self._overlap(corpus, segment).shares(kept)
+            shares = self._overlap(corpus, segment).shares(docs)
         else:
-            shares = np.concatenate([np.empty(0), *self._folded_shares(segment, kept)])
-        return kept[shares > 0], shares[shares > 0]
+            shares = np.concatenate([np.empty(0), *self._folded_shares(segment, docs)])
+        return docs[shares > 0], shares[shares > 0]
 
     def n_found(self, corpus: CorpusView, overlapping: list[Docs]) -> int:
         """Count the items with an n-gram that a document of the corpus has.
@@ -242,22 +242,22 @@ class EvaluationSet:
             starts, stops = word_places(text.encode())
             yield _told(spans, [text[starts[one.start] : stops[one.stop - 1]] for one in spans], self.items)
 
-    def matches(self, corpus: CorpusView, i: int) -> Iterator[Matches]:
-        """Yield what documents of the corpus's segment `i` and the items share: all of a pair at once.
+    def matches(self, corpus: CorpusView, i: int, docs: Docs) -> Iterator[Matches]:
+        """Yield what some documents of the corpus's segment `i` and the items share: all of a pair at once.
 
         Cost: a few searches per token of the items; or, if texts are folded, all texts are read.
         """
-        segment, kept = corpus.segments[i], corpus.kept(i)
+        segment = corpus.segments[i]
         if self.fold is None:
             counts = np.zeros(segment.n_documents, dtype=np.bool_)
-            counts[kept] = True
+            counts[docs] = True
             for found in self._item_ngrams(corpus).matches(segment):
                 yield found.chosen(counts[found.docs])
             return
         lengths = item_lengths(self.items)
         # An item of fewer words than an n-gram is found as a whole.
         short = np.unique(lengths[(lengths < self.by.n) & (lengths >= n_least(self.by.n))]).tolist()
-        for chunk, _ in token_chunks(segment, kept):
+        for chunk, _ in token_chunks(segment, docs):
             ids, offsets = self._words.of_documents(segment, chunk)
             parts = []
             for n in (*short, self.by.n):
@@ -284,7 +284,7 @@ class EvaluationSet:
     def marked(self) -> NDArray[np.bool_]:
         """Return, after all `matches`, where n-grams of the items begin that occur too often to be listed."""
         n_tokens = int(item_lengths(self.items).sum())
-        return np.zeros(n_tokens, dtype=np.bool_) if self._ngrams is None else self._ngrams.found
+        return np.zeros(n_tokens, dtype=np.bool_) if self._ngrams is None else self._ngrams.unlisted
 
     def tokens(self, corpus: CorpusView) -> Texts:
         """Return the tokens of all items as ids of the corpus, or of the set if texts are folded.
@@ -300,10 +300,10 @@ class EvaluationSet:
         return Texts(np.concatenate([np.empty(0, dtype=np.int64), *parts]), offsets)
 
     def frequent_ngrams(self) -> dict[int, NDArray[np.int64]]:
-        """Return, for each item in `frequent`, the places of its n-grams that occur."""
+        """Return, for each item in `frequent`, the places of its n-grams that are too frequent."""
         if self._ngrams is None:
             return {}
-        bounds, found = self._ngrams.offsets, self._ngrams.found
+        bounds, found = self._ngrams.offsets, self._ngrams.unlisted
         return {item: np.flatnonzero(found[bounds[item] : bounds[item + 1]]) for item in self.frequent}
 
     def _item_ngrams(self, corpus: CorpusView) -> ItemNgrams:

@@ -14,7 +14,7 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +86,20 @@ class SetOverlap:
     items_short: int = 0
 
 
+@dataclass(frozen=True)
+class Where:
+    """The documents that are compared: those that meet a condition, or all; `told` is for audit records."""
+
+    choose: Callable[[CorpusView], list[Docs]] | None = None
+    told: str = ""
+
+    def of(self, view: CorpusView) -> list[Docs]:
+        """Return these documents of each segment of a version, ascending."""
+        if self.choose is not None:
+            return self.choose(view)
+        return [view.kept(i) for i in range(len(view.segments))]
+
+
 @dataclass
 class DecontaminationReport:
     """The contaminated documents found and removed.
@@ -127,6 +141,7 @@ def decontaminate(
     criterion: Criterion,
     *,
     reading: Reading,
+    where: Where,
     source_field: str | None,
     dry_run: bool,
     report: Path | None,
@@ -144,20 +159,26 @@ def decontaminate(
     if report is not None:
         _refuse_inputs(os.fspath(report), sets)
     if dry_run:
-        found, chosen = _find(view, name, sets, source, report)
+        found, chosen = _find(view, name, sets, where.of(view), source, report)
         return found.reported(sum(map(len, chosen)), 0, database.snapshot.version)
     names = ", ".join(one.name for one in sets)
     with database.change(name, f"decontaminate {name}") as change:
-        found, chosen = _find(change.view, name, sets, source, report)
+        found, chosen = _find(change.view, name, sets, where.of(change.view), source, report)
         notes = list(_notes(change.view, chosen, found.contaminated, not criterion.folds))
-        statement = f"decontaminate {name} against {names}: {criterion}{reading}"
+        statement = f"decontaminate {name} against {names}: {criterion}{reading}{where.told}"
         change.remove(chosen, notes, statement=statement)
         outcome = change.commit()
     return found.reported(outcome.documents, outcome.documents, outcome.version)
 
 
 def listed_items(
-    database: Database, name: str, path: str, criterion: Criterion, reading: Reading, statement: str | None
+    database: Database,
+    name: str,
+    path: str,
+    criterion: Criterion,
+    reading: Reading,
+    where: Where,
+    statement: str | None,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a row per item of a set of which a document has an n-gram, and the totals: DECONTAMINATE.
 
@@ -168,11 +189,11 @@ def listed_items(
     view = database.snapshot.view(name)
     sets = evaluation_sets(view, [path], reading, criterion)
     if statement is None:
-        rows, _, chosen = _listed(view, name, sets)
+        rows, _, chosen = _listed(view, name, sets, where)
         found = {"contaminated_documents": sum(map(len, chosen))}
     else:
         with database.change(name, f"decontaminate {name}") as change:
-            rows, contaminated, chosen = _listed(change.view, name, sets)
+            rows, contaminated, chosen = _listed(change.view, name, sets, where)
             notes = list(_notes(change.view, chosen, contaminated, not criterion.folds))
             change.remove(chosen, notes, statement=statement)
             done = change.commit()
@@ -186,11 +207,11 @@ def listed_items(
 
 
 def _listed(
-    view: CorpusView, name: str, sets: Sequence[EvaluationSet]
+    view: CorpusView, name: str, sets: Sequence[EvaluationSet], where: Where
 ) -> tuple[list[dict[str, Any]], list[Contaminated], list[Docs]]:
     """Return the rows of items, and the contaminated documents with those of each segment."""
     findings: list[ItemFindings] = []
-    found, chosen = _find(view, name, sets, DEFAULT_SOURCE_FIELD, None, findings)
+    found, chosen = _find(view, name, sets, where.of(view), DEFAULT_SOURCE_FIELD, None, findings)
     return [row for one in findings for row in item_rows(view, one)], found.contaminated, chosen
 
 
@@ -228,43 +249,44 @@ def _find(
     view: CorpusView,
     name: str,
     sets: Sequence[EvaluationSet],
+    among: Sequence[Docs],
     source_field: str,
     report: Path | None,
     items: list[ItemFindings] | None = None,
 ) -> tuple[_Findings, list[Docs]]:
-    """Return the findings in a version of the corpus, and the contaminated documents of each segment.
+    """Return the findings among some documents, and the contaminated ones, of each segment of a version.
 
     If a report is requested, write it as well. The findings of items are added to `items`, if given.
     """
-    found = _Findings(documents=view.n_documents)
+    found = _Findings(documents=sum(map(len, among)))
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]
     by_items = report is not None and is_item_report(os.fspath(report))
     by_document = not contamination_measure(sets[0].by.by).of_items
     findings = [] if items is None else items
     for one in sets:
         if by_items or not by_document or items is not None:
-            findings.append(find_items(view, one))
+            findings.append(find_items(view, one, among))
         if not by_document:
-            hits = _found_by_items(view, findings[-1], found, source_field)
+            hits = _found_by_items(view, findings[-1], found, among, source_field)
             chosen = [np.union1d(docs, more) for docs, (more, _) in zip(chosen, hits, strict=True)]
             continue
-        overlapping = [one.overlapping(view, i) for i in range(len(view.segments))]
+        overlapping = [one.overlapping(view, i, docs) for i, docs in enumerate(among)]
         found.overlaps.append(_overlap(view, one, overlapping))
         hits = [(docs[one.by.holds(shares)], shares[one.by.holds(shares)]) for docs, shares in overlapping]
-        found.table.extend(_table(view, one.name, hits, source_field))
+        found.table.extend(_table(view, one.name, hits, among, source_field))
         for i, (docs, shares) in enumerate(hits):
             spans = one.spans(view, view.segments[i], docs)
             found.contaminated.extend(_explained(view, i, docs, shares, one, source_field, spans))
             chosen[i] = np.union1d(chosen[i], docs)
     if report is not None and by_items:
-        write_report(os.fspath(report), view, name, findings)
+        write_report(os.fspath(report), view, name, found.documents, findings)
     elif report is not None:
         write_lines(os.fspath(report), (_line(one) for one in found.contaminated))
     return found, chosen
 
 
 def _found_by_items(
-    view: CorpusView, items: ItemFindings, found: _Findings, source_field: str
+    view: CorpusView, items: ItemFindings, found: _Findings, among: Sequence[Docs], source_field: str
 ) -> list[tuple[Docs, Shares]]:
     """Add what items were found to the findings; return the contaminated documents of each segment."""
     hits = [items.contaminated_docs(i) for i in range(len(view.segments))]
@@ -278,7 +300,7 @@ def _found_by_items(
             items_short=items.n_short,
         )
     )
-    found.table.extend(_table(view, items.one.name, hits, source_field))
+    found.table.extend(_table(view, items.one.name, hits, among, source_field))
     for i, (docs, shares) in enumerate(hits):
         spans = spans_by_document(items, i, docs)
         found.contaminated.extend(_explained(view, i, docs, shares, items.one, source_field, spans))
@@ -324,14 +346,18 @@ def _explained(
 
 
 def _table(
-    view: CorpusView, against: str, hits: Sequence[tuple[Docs, Any]], source_field: str
+    view: CorpusView,
+    against: str,
+    hits: Sequence[tuple[Docs, Any]],
+    among: Sequence[Docs],
+    source_field: str,
 ) -> Iterator[tuple[str, Any, int, int, float]]:
-    """Yield documents and contaminated ones by source."""
+    """Yield documents that were compared, and contaminated ones, by source."""
     every: Counter[Any] = Counter()
     hit: Counter[Any] = Counter()
     for i, segment in enumerate(view.segments):
         values = _sources(segment, source_field)
-        every.update(values[k] for k in view.kept(i).tolist())
+        every.update(values[k] for k in among[i].tolist())
         hit.update(values[k] for k in hits[i][0].tolist())
     for source in sorted(every, key=lambda value: (value is None, str(value))):
         yield against, source, every[source], hit[source], hit[source] / every[source]

@@ -82,8 +82,11 @@ class ItemFindings:
         return sum(int((shares > 0).sum()) for shares in self.shares)
 
 
-def find_items(view: CorpusView, one: EvaluationSet) -> ItemFindings:
-    """Search the items of a set. Under a measure of documents, values are shares of items' tokens."""
+def find_items(view: CorpusView, one: EvaluationSet, among: Sequence[Docs]) -> ItemFindings:
+    """Search the items of a set in some documents of each segment.
+
+    Under a measure of documents, values are shares of items' tokens.
+    """
     lengths = item_lengths(one.items)
     k, n = len(lengths), one.by.n
     value = VALUES[one.by.by]
@@ -97,7 +100,7 @@ def find_items(view: CorpusView, one: EvaluationSet) -> ItemFindings:
     for i, segment in enumerate(view.segments):
         shares = np.zeros(segment.n_documents)
         kept: list[tuple[Pairs, Shares]] = []
-        for matches in one.matches(view, i):
+        for matches in one.matches(view, i, among[i]):
             interrupts.check()
             begins = offsets[matches.items] + matches.starts
             ends = np.maximum(matches.stops - n + 1, matches.starts + 1) + offsets[matches.items]
@@ -197,8 +200,12 @@ def _span(one: EvaluationSet, pairs: Pairs, k: int) -> dict[str, Any]:
 # ---- the report
 
 
-def write_report(path: str, view: CorpusView, name: str, findings: Sequence[ItemFindings]) -> None:
+def write_report(
+    path: str, view: CorpusView, name: str, n_documents: int, findings: Sequence[ItemFindings]
+) -> None:
     """Write the report, as JSON or as a page of HTML that needs no other file.
+
+    `n_documents` were compared.
 
     Raises
     ------
@@ -207,7 +214,7 @@ def write_report(path: str, view: CorpusView, name: str, findings: Sequence[Item
     """
     report: dict[str, Any] = {
         "corpus": name,
-        "corpus_documents": view.n_documents,
+        "corpus_documents": n_documents,
         "criterion": _criterion(findings[0].one.by),
         "sets": [_set(one) for one in findings],
         "items": [row for one in findings for row in item_rows(view, one)],

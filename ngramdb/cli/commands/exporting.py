@@ -175,6 +175,7 @@ def _decontaminate_flags(parser: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
     add("--lower", action="store_true", help="letters' case does not matter")
     add("--fold-space", action="store_true", help="white space does not matter")
+    add("--where", metavar="CONDITION", type=utf8, help="only documents that meet this condition")
     add("--source-field", metavar="FIELD", help="the metadata field that the table is by; source otherwise")
     add("--dry-run", action="store_true", help="only find and report")
     add("--report", metavar="OUT", help="a file for what is found: .jsonl, or by item .html, .json")
@@ -205,6 +206,7 @@ def _decontaminate(options: argparse.Namespace) -> None:
             text=options.text,
             format=options.input,
             separator=options.separator,
+            where=options.where,
             source_field=options.source_field,
             dry_run=options.dry_run,
             report=options.report,

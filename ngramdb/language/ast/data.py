@@ -210,13 +210,14 @@ class ByContamination(Node):
 
 @dataclass(frozen=True)
 class Decontaminate(Statement):
-    """DECONTAMINATE AGAINST 'path' [(options)] [BY measure …] [NORMALIZE CASE, SPACE] [DELETE]."""
+    """DECONTAMINATE AGAINST 'path' [(options)] [BY measure …] [NORMALIZE CASE] [WHERE cond] [DELETE]."""
 
     path: Scalar
     source: Source | None = None
     by: ByContamination | None = None
     normalize: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
+    where: Condition | None = None
     delete: bool = False
 
 

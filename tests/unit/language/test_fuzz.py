@@ -368,6 +368,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         FROM=sources,
         BY=st.sampled_from(["palm", "decon", "GPT3(5)", "Longest(?) > 0.5", "llama2 >= :p"]),
         NORMALIZE=st.sampled_from(["CASE", "SPACE, CASE"]),
+        WHERE=conditions,
         DELETE=st.just(""),
     ),
     ast.DeleteDuplicates: statement(

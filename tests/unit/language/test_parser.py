@@ -275,11 +275,12 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     (
-        "DECONTAMINATE AGAINST 'x' BY Palm(?) > 0.5 NORMALIZE space DELETE FROM wiki",
+        "DECONTAMINATE AGAINST 'x' BY Palm(?) > 0.5 NORMALIZE space WHERE n > 1 DELETE FROM wiki",
         ast.Decontaminate(
             Value("x"),
             by=ast.ByContamination(Name("palm"), Parameter(index=0), ">", Value(0.5)),
             normalize=("SPACE",),
+            where=Comparison(Field(("n",)), ">", Value(1)),
             delete=True,
             source=source("wiki"),
         ),
