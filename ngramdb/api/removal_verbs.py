@@ -164,7 +164,8 @@ class RemovalVerbs(CorpusVerbs):
         Parameters
         ----------
         where, params : a condition as after WHERE; only documents that meet it are compared
-        normalize : differences that are ignored: "case", "space" (white space), "nfc" (equivalent characters)
+        normalize : differences that are ignored: "case", "space" (white space), "nfc" (equivalent
+            characters), "quotes" (typographic quotes)
         keep : "first", the copy with the smallest id, or "none"
         keep_by, descending : fields; the copy that is first in their order is kept
         against : another corpus of the database, or its name; documents that it has are removed here
@@ -394,6 +395,8 @@ class RemovalVerbs(CorpusVerbs):
         strict: bool = False,
         lower: bool = False,
         fold_space: bool = False,
+        nfc: bool = False,
+        fold_quotes: bool = False,
         text: str | None = None,
         format: str | None = None,
         separator: str | None = None,
@@ -418,7 +421,8 @@ class RemovalVerbs(CorpusVerbs):
         n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1; those of the measure if
             not given
         strict : remove documents above the share only, not those that equal it
-        lower, fold_space : ignore letters' case, ignore white space; n-grams are then of words
+        lower, fold_space, nfc, fold_quotes : ignore letters' case, white space, equivalent forms of
+            characters (Unicode's NFC), typographic quotes; n-grams are then of words
         text : the JSON field of an item that is compared; `text` if not given, with "decon" `question`
         format, separator : how the files are read, as by `load`: "text" for a file that is one item, or has
             the separator's line between two
@@ -440,6 +444,7 @@ class RemovalVerbs(CorpusVerbs):
         given = load_options.checked_options(options, load_options.LOAD_OPTIONS)
         if source_field is not None and not isinstance(source_field, str):
             raise InvalidArgument(f"source_field must be the path of a field, not {source_field!r}")
+        folds = {"lower": lower, "fold_space": fold_space, "nfc": nfc, "fold_quotes": fold_quotes}
         tree, values, bind = chosen_by(where, params)
         with self._bound.work():
             session = self._bound.session()
@@ -449,7 +454,7 @@ class RemovalVerbs(CorpusVerbs):
                 self._bound.database,
                 self.name,
                 against,
-                contamination.Criterion.of(by, n, threshold, strict, lower, fold_space),
+                contamination.Criterion.of(by, n, threshold, strict, **folds),
                 reading=contamination.Reading(**given),
                 where=decontaminating.Where(choose, told),
                 source_field=source_field,

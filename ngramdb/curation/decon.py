@@ -94,8 +94,8 @@ class Weights:
         kinds = self._kinds(starts, texts.offsets[owners + 1])
         n_kinds = int(kinds.max(initial=-1)) + 1
         _, first = np.unique(owners * max(n_kinds, 1) + kinds, return_index=True)
-        idf = np.log(n_items / np.maximum(np.bincount(kinds[first], minlength=n_kinds), 1))
-        weights, owners = idf[kinds[first]], owners[first]
+        idf: Shares = np.log(n_items / np.maximum(np.bincount(kinds[first], minlength=n_kinds), 1))
+        owners, weights = owners[first], idf[kinds[first]]
         totals = np.bincount(owners, weights=weights, minlength=len(lengths))
         weights[totals[owners] <= ALMOST] = 1.0
         self.at = np.zeros(len(texts.flat))

@@ -28,12 +28,14 @@ from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 #: The differences that NORMALIZE may ignore.
-NORMALIZATIONS = ("CASE", "SPACE", "NFC")
+NORMALIZATIONS = ("CASE", "SPACE", "NFC", "QUOTES")
 
 # Documents per key of another corpus's segment: the first is enough, unless half of a hash is that of others.
 MOST_EQUAL = 4
 
 _SPACE = re.compile(r"\s+")
+# Typographic quotes, and what is typed for them.
+_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛‹›′ʼ", "'") | dict.fromkeys("“”„‟«»″", '"'))
 
 
 class Copies(NamedTuple):
@@ -165,7 +167,18 @@ def normalized(text: str, what: Collection[str]) -> str:
         text = text.casefold()
         # Folding may leave a sequence that is not composed.
         text = unicodedata.normalize("NFC", text) if "NFC" in what else text
+    if "QUOTES" in what:
+        text = plain_quotes(text)
     return _SPACE.sub(" ", text).strip() if "SPACE" in what else text
+
+
+def plain_quotes(text: str) -> str:
+    """Return a text with plain quotes instead of typographic ones.
+
+    >>> plain_quotes("“so” «oui»")
+    '"so" "oui"'
+    """
+    return text.translate(_QUOTES)
 
 
 def _hash(content: bytes) -> bytes:

@@ -43,7 +43,10 @@ KINDS: dict[str, Arguments] = {
     ),
     "decontaminate": Arguments(
         "against",
-        ("where", "by", "n", "threshold", "strict", "lower", "fold_space", "text", "format", "separator"),
+        (
+            *("where", "by", "n", "threshold", "strict", "lower", "fold_space", "nfc", "fold_quotes"),
+            *("text", "format", "separator"),
+        ),
     ),
     "sample": Arguments("tokens", ("where", "by", "weights", "seed")),
     "export": Arguments("path", ("where", "format", "separator", "dtype")),

@@ -31,13 +31,15 @@ _KEYS = (
     *("item", "item_id", "tokens", "covered", "value", "longest", "documents", "contaminated_documents"),
     "longest_text",
 )
+# Parts of NORMALIZE, and what the arguments of the verb are called.
+_FOLDS = {"CASE": "lower", "SPACE": "fold_space", "NFC": "nfc", "QUOTES": "fold_quotes"}
 OPTIONS = {name: LOAD_OPTIONS[name] for name in ("text", "format", "separator")}
 
 # Syntax and examples, for help.
 HELP = {
     "DECONTAMINATE": (
         "DECONTAMINATE AGAINST 'path' [(options)] [BY contamination [(n)] [>= | > share]]\n"
-        "  [NORMALIZE CASE | SPACE {, …}] [WHERE condition] [DELETE] [FROM corpus]",
+        "  [NORMALIZE CASE | SPACE | NFC | QUOTES {, …}] [WHERE condition] [DELETE] [FROM corpus]",
         (
             "DECONTAMINATE AGAINST 'exam.jsonl' BY palm",
             "items of an evaluation set that documents have, with how much of each",
@@ -53,12 +55,9 @@ def bind(scope: Scope, node: ast.Decontaminate) -> Plan:
         scope.fail(PlanError, "DECONTAMINATE is for one corpus, as it is now", source)
     if len(set(node.normalize)) < len(node.normalize):
         scope.fail(PlanError, "NORMALIZE names the same difference twice", node)
-    if "NFC" in node.normalize:
-        what = "texts are compared as the tokenizer reads them, without NFC; NORMALIZE takes CASE and SPACE"
-        scope.fail(PlanError, what, node)
     path = scope.path(node.path, "the path after AGAINST")
     measure = _measure(scope, node.by)
-    measure |= {"lower": "CASE" in node.normalize, "fold_space": "SPACE" in node.normalize}
+    measure |= {name: word in node.normalize for word, name in _FOLDS.items()}
     options = scope.options(node.options, OPTIONS)
     corpus = scope.corpus(source)
 
@@ -102,7 +101,8 @@ def compared(session: Session, bind_condition: BindCondition, view: Corpus) -> l
 class Decontaminate(Question, Action):
     """DECONTAMINATE. `where` is bound to the version that was planned on, for EXPLAIN.
 
-    measure : `by`, `n`, `threshold`, `strict`, `lower`, `fold_space`; None for numbers of the measure
+    measure : `by`, `n`, `threshold`, `strict`, and the differences that are ignored, by the names of the
+        verb's arguments; None for numbers of the measure
     options : how the file is read
     rebind : binds the condition to the version that is compared
     """
@@ -125,7 +125,7 @@ class Decontaminate(Question, Action):
         n = measure.n if self.measure["n"] is None else self.measure["n"]
         threshold = measure.threshold if self.measure["threshold"] is None else self.measure["threshold"]
         sign = ">" if self.measure["strict"] or not threshold else ">="
-        folded = [what for what, name in (("case", "lower"), ("space", "fold_space")) if self.measure[name]]
+        folded = [word.lower() for word, name in _FOLDS.items() if self.measure[name]]
         parts = [f"{n}-grams, share {sign} {threshold:g}"]
         return (*parts, *([f"regardless of {', '.join(folded)}"] if folded else []))
 

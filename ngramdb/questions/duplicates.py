@@ -24,12 +24,12 @@ from ngramdb.questions.requests import Statement, quoted_name
 from ngramdb.source import Catalog, Corpus
 
 DELETE_COLUMNS = ("documents", "tokens", "version")
-NORMALIZATIONS = ("case", "space", "nfc")
+NORMALIZATIONS = ("case", "space", "nfc", "quotes")
 
 # Syntax and examples, for help.
 HELP = {
     "DELETE DUPLICATES": (
-        "DELETE DUPLICATES [NORMALIZE CASE | SPACE | NFC {, …}] [KEEP FIRST | NONE | BY keys]\n"
+        "DELETE DUPLICATES [NORMALIZE CASE | SPACE | NFC | QUOTES {, …}] [KEEP FIRST | NONE | BY keys]\n"
         "  [AGAINST source] [WHERE condition] [FROM source]",
         (
             "DELETE DUPLICATES KEEP BY score DESC",

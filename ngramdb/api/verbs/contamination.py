@@ -7,6 +7,7 @@ white space are ignored, as words of the folded texts. Shares are those of OVERL
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +32,7 @@ from ngramdb.conditions.overlap_field import (
 )
 from ngramdb.conditions.stored_text import word_places
 from ngramdb.curation.decon import QUESTION, Texts
+from ngramdb.curation.equal_documents import plain_quotes
 from ngramdb.curation.items import ItemNgrams, Matches, inverted, item_lengths, n_least
 from ngramdb.engine.changes.audit import origin
 from ngramdb.engine.corpus.view import CorpusView, Segment
@@ -56,12 +58,17 @@ Fold = Callable[[str], str]
 ITEMS_OF_TEXT = "lines"
 
 
+# The differences that may be ignored.
+FOLDS = ("lower", "fold_space", "nfc", "fold_quotes")
+
+
 @dataclass(frozen=True)
 class Criterion:
     """The criterion of contamination: a share of at least `threshold`; with `strict`, above it.
 
-    A share of 0 never counts, so a threshold of 0 means any overlap. With `lower` or `fold_space`, letters'
-    case or white space are ignored, and n-grams consist of words. `by` names the measure.
+    A share of 0 never counts, so a threshold of 0 means any overlap. With one of FOLDS, letters' case, white
+    space, equivalent forms of characters or typographic quotes are ignored, and n-grams consist of words.
+    `by` names the measure.
     """
 
     n: int
@@ -69,17 +76,17 @@ class Criterion:
     strict: bool
     lower: bool = False
     fold_space: bool = False
+    nfc: bool = False
+    fold_quotes: bool = False
     by: str = DEFAULT_CONTAMINATION
 
     @classmethod
-    def of(
-        cls, by: str, n: int | None, threshold: float | None, strict: bool, lower: bool, fold_space: bool
-    ) -> Criterion:
+    def of(cls, by: str, n: int | None, threshold: float | None, strict: bool, **folds: bool) -> Criterion:
         """Return the criterion of a measure; None stands for the measure's own number."""
         measure = contamination_measure(by)
         n = measure.n if n is None else n
         threshold = measure.threshold if threshold is None else threshold
-        return cls(n, threshold, strict, lower, fold_space, by)
+        return cls(n, threshold, strict, by=by, **folds)
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
@@ -96,19 +103,25 @@ class Criterion:
 
     def __str__(self) -> str:
         comparison = ">" if self.threshold == 0 or self.strict else ">="
-        flags = [name for name in ("lower", "fold_space") if getattr(self, name)]
+        flags = [name for name in FOLDS if getattr(self, name)]
         by = [] if self.by == DEFAULT_CONTAMINATION else [self.by]
         return ", ".join([*by, f"n = {self.n}", *flags, f"share {comparison} {self.threshold:g}"])
 
     @property
     def folds(self) -> bool:
         """True if texts are changed before they are compared."""
-        return self.lower or self.fold_space
+        return any(getattr(self, name) for name in FOLDS)
 
     def fold(self, text: str) -> str:
         """Return the text in the form that is compared."""
-        folded = text.lower() if self.lower else text
-        return " ".join(folded.split()) if self.fold_space else folded
+        if self.nfc:
+            text = unicodedata.normalize("NFC", text)
+        if self.lower:
+            text = text.lower()
+            text = unicodedata.normalize("NFC", text) if self.nfc else text
+        if self.fold_quotes:
+            text = plain_quotes(text)
+        return " ".join(text.split()) if self.fold_space else text
 
 
 def _after_tokenizer(tokenizer: Tokenizer, fold: Fold) -> Fold:
@@ -437,11 +450,16 @@ class FoldedWords:
         ids, offsets = self._encoded(self._fold("\n".join(texts)).split("\n") if texts else [])
         return np.array(
             [
-                ids[start] if stop - start == 1 and SIGMA not in text else BY_TEXT
+                ids[start] if stop - start == 1 and not _depends_on_neighbours(text) else BY_TEXT
                 for text, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True)
             ],
             dtype=np.int64,
         )
+
+
+def _depends_on_neighbours(word: str) -> bool:
+    """Return True if the folded form of a word may depend on the characters around it."""
+    return SIGMA in word or unicodedata.category(word[:1] or " ").startswith("M")
 
 
 def text_of(view: CorpusView, segment: Segment, i: int) -> str:

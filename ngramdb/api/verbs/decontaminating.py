@@ -279,7 +279,7 @@ def _find(
             found.contaminated.extend(_explained(view, i, docs, shares, one, source_field, spans))
             chosen[i] = np.union1d(chosen[i], docs)
     if report is not None and by_items:
-        write_report(os.fspath(report), view, name, found.documents, findings)
+        write_report(os.fspath(report), view, name, found.documents, findings, chosen)
     elif report is not None:
         write_lines(os.fspath(report), (_line(one) for one in found.contaminated))
     return found, chosen

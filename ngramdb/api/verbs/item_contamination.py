@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.api.verbs.contamination import Criterion, EvaluationSet
+from ngramdb.api.verbs.contamination import FOLDS, Criterion, EvaluationSet
 from ngramdb.api.verbs.exporting import write_text
+from ngramdb.api.verbs.item_page import page_of
 from ngramdb.api.verbs.item_parts import ItemParts
 from ngramdb.curation.items import Pairs, evidence_of, item_lengths, n_least, pairs_of
 from ngramdb.curation.measures import VALUES, Shares
@@ -28,8 +28,6 @@ Ints = NDArray[np.int64]
 REPORTS = (".json", ".html")
 # Documents that the report lists of an item, those with most of it.
 LISTED = 10
-# Most rows of a table of the HTML page.
-MOST_ROWS = 1_000
 
 
 def is_item_report(path: str) -> bool:
@@ -201,11 +199,16 @@ def _span(one: EvaluationSet, pairs: Pairs, k: int) -> dict[str, Any]:
 
 
 def write_report(
-    path: str, view: CorpusView, name: str, n_documents: int, findings: Sequence[ItemFindings]
+    path: str,
+    view: CorpusView,
+    name: str,
+    n_documents: int,
+    findings: Sequence[ItemFindings],
+    chosen: Sequence[Docs],
 ) -> None:
     """Write the report, as JSON or as a page of HTML that needs no other file.
 
-    `n_documents` were compared.
+    `n_documents` were compared; those in `chosen` of each segment are contaminated.
 
     Raises
     ------
@@ -215,15 +218,16 @@ def write_report(
     report: dict[str, Any] = {
         "corpus": name,
         "corpus_documents": n_documents,
+        "contaminated_documents": sum(map(len, chosen)),
         "criterion": _criterion(findings[0].one.by),
         "sets": [_set(one) for one in findings],
         "items": [row for one in findings for row in item_rows(view, one)],
     }
-    report["documents"] = _documents(view, findings)
+    report["documents"] = _documents(view, findings, chosen)
     if endings_of(path)[0] == ".json":
         text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
     else:
-        text = _page(report)
+        text = page_of(report)
     write_text(path, lambda file: file.write(text.encode("utf-8", "replace").decode()))
 
 
@@ -233,8 +237,7 @@ def _criterion(by: Criterion) -> dict[str, Any]:
         "n": by.n,
         "threshold": by.threshold,
         "strict": by.strict,
-        "lower": by.lower,
-        "fold_space": by.fold_space,
+        **{name: getattr(by, name) for name in FOLDS},
     }
 
 
@@ -271,7 +274,7 @@ def item_rows(view: CorpusView, found: ItemFindings) -> Iterator[dict[str, Any]]
             "covered": round(float(found.covered[item] / found.lengths[item]), 6),
             "value": round(float(found.values[item]), 6),
             "longest": int(found.longest[item]),
-            "longest_text": None if best is None else found.one.text(item, best[3], best[3] + best[2]),
+            **_longest_text(found, item, best),
             "documents": int(found.documents[item]),
             "contaminated_documents": int(found.contaminated[item]),
             "frequent": item in found.one.frequent,
@@ -282,9 +285,25 @@ def item_rows(view: CorpusView, found: ItemFindings) -> Iterator[dict[str, Any]]
         }
 
 
-def _documents(view: CorpusView, findings: Sequence[ItemFindings]) -> list[dict[str, Any]]:
+def _longest_text(
+    found: ItemFindings, item: int, best: tuple[float, int, int, int] | None
+) -> dict[str, str | None]:
+    """Return the text of an item, divided by its longest piece; without one, all is before it."""
+    length = int(found.lengths[item])
+    start, stop = (length, length) if best is None else (best[3], best[3] + best[2])
+    return {
+        "text_before": found.one.text(item, 0, start),
+        "longest_text": None if best is None else found.one.text(item, start, stop),
+        "text_after": found.one.text(item, stop, length),
+    }
+
+
+def _documents(
+    view: CorpusView, findings: Sequence[ItemFindings], chosen: Sequence[Docs]
+) -> list[dict[str, Any]]:
     """Return a row for each document that an item lists, with its items: by id."""
     rows: dict[int, dict[str, Any]] = {}
+    contaminated = [set(docs.tolist()) for docs in chosen]
     for found in findings:
         for i, segment in enumerate(view.segments):
             pairs, values = found.pairs[i]
@@ -292,9 +311,10 @@ def _documents(view: CorpusView, findings: Sequence[ItemFindings]) -> list[dict[
                 interrupts.check()
                 number = int(pairs.docs[k])
                 doc_id = segment.doc_id(number)
-                row = rows.setdefault(
-                    doc_id, {"doc_id": doc_id, **origin(segment.metadata.row(number)), "items": []}
-                )
+                row = rows.setdefault(doc_id, {"doc_id": doc_id, "items": []})
+                if not row["items"]:
+                    row |= origin(segment.metadata.row(number))
+                    row["contaminated"] = number in contaminated[i]
                 item = int(pairs.items[k])
                 row["items"].append(
                     {
@@ -306,70 +326,3 @@ def _documents(view: CorpusView, findings: Sequence[ItemFindings]) -> list[dict[
                     }
                 )
     return [rows[doc_id] for doc_id in sorted(rows)]
-
-
-_STYLE = """\
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
-table { border-collapse: collapse; margin: 1em 0; width: 100% }
-th, td { border-bottom: 1px solid #ddd; padding: .3em .6em; text-align: left; vertical-align: top }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
-tr.hit td:first-child { border-left: 3px solid #b00 }
-"""
-
-
-def _page(report: dict[str, Any]) -> str:
-    """Return the report as a page of HTML."""
-    title = f"Items in {_text(report['corpus'])}"
-    criterion = ", ".join(f"{key} {value}" for key, value in report["criterion"].items())
-    items = [_item_cells(row) for row in report["items"]]
-    documents = [_document_cells(row) for row in report["documents"]]
-    parts = [
-        f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title>",
-        f"<style>\n{_STYLE}</style>\n<h1>{title}</h1>",
-        f"<p>{report['corpus_documents']:,} documents; {_text(criterion)}. Red: contaminated.</p>",
-        _table(list(report["sets"][0]), [(False, list(row.values())) for row in report["sets"]]),
-        "<h2>Items</h2>",
-        _table(_ITEM_COLUMNS, items),
-        "<h2>Documents</h2>",
-        _table(_DOCUMENT_COLUMNS, documents),
-    ]
-    return "\n".join(parts) + "\n</html>\n"
-
-
-_ITEM_COLUMNS = [
-    *("set", "item", "tokens", "covered", "value", "longest", "documents", "contaminated"),
-    *("longest piece", "first documents"),
-]
-_DOCUMENT_COLUMNS = ["document", "id", "source", "items"]
-Row = tuple[bool, list[Any]]
-
-
-def _item_cells(row: dict[str, Any]) -> Row:
-    name = row["item"] if row["item_id"] is None else f"{row['item']} ({row['item_id']})"
-    numbers = (row["tokens"], row["covered"], row["value"], row["longest"], row["documents"])
-    first = ", ".join(f"{one['doc_id']}: {one['value']:.3g}" for one in row["first_documents"])
-    hits = row["contaminated_documents"]
-    return hits > 0, [row["against"], name, *numbers, hits, row["longest_text"] or "", first]
-
-
-def _document_cells(row: dict[str, Any]) -> Row:
-    items = ", ".join(f"{one['item']}: {one['value']:.3g}" for one in row["items"])
-    is_hit = any(one["contaminates"] for one in row["items"])
-    return is_hit, [row["doc_id"], row.get("id", ""), row.get("source", ""), items]
-
-
-def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    head = "".join(f"<th>{_text(column.replace('_', ' '))}" for column in columns)
-    lines = [f"<tr{' class=hit' * is_hit}>{''.join(map(_cell, cells))}" for is_hit, cells in rows[:MOST_ROWS]]
-    more = f"<p>… and {len(rows) - MOST_ROWS:,} more; a report as JSON has all." * (len(rows) > MOST_ROWS)
-    return "\n".join(["<table>", f"<tr>{head}", *lines, "</table>", more])
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, (int, float)):
-        return f"<td class=n>{value:,}" if isinstance(value, int) else f"<td class=n>{value:.3g}"
-    return f"<td>{_text(value)}"
-
-
-def _text(value: Any) -> str:
-    return html.escape(str(value))

@@ -144,11 +144,12 @@ commit; the table on standard output has a row for each set and source.
 """
 _SETS = """\
 Each file is an evaluation set of its own, in any format that ngramdb load reads. A line of a text file is an
-item; --input text takes the whole file for one. N-grams are those of the corpus's tokens; with --lower or
---fold-space they are of words. --report writes what was found as JSON lines: which documents, how much of
-each, which spans, and which item of the set has them; named *.html or *.json it is by item, with every
-overlap whatever the threshold. The measure bff is the share of a document's n-grams that the set has; gpt3,
-llama2, palm and longest are how much of an item a document has; decon of its question, answer and passage.
+item; --input text takes the whole file for one. N-grams are those of the corpus's tokens; with --lower,
+--fold-space, --nfc or --fold-quotes they are of words. --report writes what was found as JSON lines: which
+documents, how much of each, which spans, and which item of the set has them; named *.html or *.json it is
+by item, with every overlap whatever the threshold. The measure bff is the share of a document's n-grams
+that the set has; gpt3, llama2, palm and longest are how much of an item a document has; decon of its
+question, answer and passage.
 """
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
@@ -175,6 +176,8 @@ def _decontaminate_flags(parser: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
     add("--lower", action="store_true", help="letters' case does not matter")
     add("--fold-space", action="store_true", help="white space does not matter")
+    add("--nfc", action="store_true", help="equivalent forms of characters do not matter (Unicode's NFC)")
+    add("--fold-quotes", action="store_true", help="typographic quotes are plain ones")
     add("--where", metavar="CONDITION", type=utf8, help="only documents that meet this condition")
     add("--source-field", metavar="FIELD", help="the metadata field that the table is by; source otherwise")
     add("--dry-run", action="store_true", help="only find and report")
@@ -203,6 +206,8 @@ def _decontaminate(options: argparse.Namespace) -> None:
             strict=options.strict,
             lower=options.lower,
             fold_space=options.fold_space,
+            nfc=options.nfc,
+            fold_quotes=options.fold_quotes,
             text=options.text,
             format=options.input,
             separator=options.separator,

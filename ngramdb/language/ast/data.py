@@ -78,7 +78,7 @@ class Keep(Node):
 
 @dataclass(frozen=True)
 class DeleteDuplicates(Statement):
-    """DELETE DUPLICATES [NORMALIZE CASE, SPACE, NFC] [KEEP …] [AGAINST corpus] [WHERE cond]."""
+    """DELETE DUPLICATES [NORMALIZE CASE, SPACE, …] [KEEP …] [AGAINST corpus] [WHERE cond]."""
 
     source: Source | None = None
     where: Condition | None = None

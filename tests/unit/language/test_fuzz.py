@@ -367,7 +367,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         filled("DECONTAMINATE AGAINST {}{}", strings, st.just("") | options.map(" {}".format)),
         FROM=sources,
         BY=st.sampled_from(["palm", "decon", "GPT3(5)", "Longest(?) > 0.5", "llama2 >= :p"]),
-        NORMALIZE=st.sampled_from(["CASE", "SPACE, CASE"]),
+        NORMALIZE=st.sampled_from(["CASE", "SPACE, CASE", "QUOTES, NFC"]),
         WHERE=conditions,
         DELETE=st.just(""),
     ),
