@@ -27,6 +27,9 @@ from .statistics import Statistics as Statistics
 from .statistics import analyze as analyze
 from .statistics import fingerprint as fingerprint
 from .statistics import language_index as language_index
+from .tables import ArpaModel as ArpaModel
+from .tables import TableModel as TableModel
+from .tables import read_arpa as read_arpa
 from .values import BEGIN as BEGIN
 from .values import END as END
 from .values import UNKNOWN as UNKNOWN
