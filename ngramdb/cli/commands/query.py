@@ -123,6 +123,13 @@ def _flags(parser: argparse.ArgumentParser) -> None:
     )
     add_format(parser, "how results look")
     parser.add_argument(
+        "--plot",
+        dest="format",
+        action="store_const",
+        const="plot",
+        help="draw a bar for each row, as of a histogram: --format plot",
+    )
+    parser.add_argument(
         "--param",
         dest="parameters",
         metavar="VALUE",

@@ -238,7 +238,7 @@ def is_number(value: object) -> bool:
 Writer = Callable[[Tabular, Screen], None]
 
 # The order is the one that help and `.mode` show.
-MODES: tuple[str, ...] = ("table", "json", "jsonl", "csv", "tsv", "markdown", "html", "line")
+MODES: tuple[str, ...] = ("table", "json", "jsonl", "csv", "tsv", "markdown", "html", "line", "plot")
 
 
 def default_mode(screen: Screen) -> str:
@@ -284,6 +284,6 @@ def write_pieces(result: Streamed, screen: Screen) -> None:
 
 def writer(mode: str) -> Writer:
     """Return the function that writes a result in the mode. Raises KeyError for a mode not in `MODES`."""
-    module = import_module(f"ngramdb.cli.terminal.{'table' if mode == 'table' else 'formats'}")
+    module = import_module(f"ngramdb.cli.terminal.{mode if mode in ('table', 'plot') else 'formats'}")
     function: Writer = getattr(module, f"write_{mode}")
     return function

@@ -202,7 +202,7 @@ def test_quit_ends_the_script(shell: Shell, capsys: pytest.CaptureFixture[str]) 
         (".", "unknown command .; .help lists them all"),
         (
             ".mode xml",
-            "unknown mode 'xml'; there are table, json, jsonl, csv, tsv, markdown, html, line and auto",
+            "unknown mode 'xml'; there are table, json, jsonl, csv, tsv, markdown, html, line, plot and auto",
         ),
         (
             ".help nonsense",

@@ -132,6 +132,25 @@ def test_line_mode_writes_a_value_a_line() -> None:
     assert written(result, "line") == "  id = 1\ntext = a\\nb\n\n  id = 2\ntext = NULL\n"
 
 
+def test_plot_mode_draws_a_bar_for_each_row() -> None:
+    result = Rows(
+        ("least", "most", "texts", "count", "waste"), [(2, 3, 8, 40, 1), (4, 7, 0, 0, 0), (8, 15, 1, 2, 3)]
+    )
+    assert written(result, "plot", 28) == (
+        "least–most  texts\n       2–3      8  █████████\n       4–7      0\n      8–15      1  █▏\n"
+    )
+    by_two = Rows(("year", "kind", "count"), [(1990, "a", 1), (None, "日本", 1000)])
+    assert written(by_two, "plot", 40) == (
+        "year kind  count\n   1990 a      1  ▏\nNULL 日本  1,000  ██████████████████████\n"
+    )
+    # Without numbers behind the first column it is a table.
+    assert written(Rows(("name", "kind"), [("a", "b")]), "plot") == written(
+        Rows(("name", "kind"), [("a", "b")]), "table"
+    )
+    many = written(Rows(("n", "count"), [(i, i) for i in range(1001)]), "plot")
+    assert many.endswith("\n1 more row\n") and len(many.splitlines()) == 1002
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_result_without_columns_writes_nothing(mode: str) -> None:
     assert written(Rows((), []), mode) == ""
