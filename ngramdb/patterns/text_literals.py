@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
@@ -11,6 +12,7 @@ from ngramdb.errors import NgramdbError, QueryCancelled
 from ngramdb.patterns.grams import Gram
 from ngramdb.patterns.nodes import StoredText, Variants
 from ngramdb.patterns.text_matching import matched
+from ngramdb.patterns.text_needs import words_for
 from ngramdb.patterns.text_programs import is_encodable, parsed, ranges_of, sre, within_group
 from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import to_utf8
@@ -19,7 +21,7 @@ from ngramdb.tokenizers.base import to_utf8
 MAX_ALTERNATIVES = 32
 MAX_CLAUSES = 4
 # Equal under IGNORECASE of `re`, and not under IGNORE CASE.
-DOTTED_AND_DOTLESS = "iI\u0130\u0131"
+_DOTTED_AND_DOTLESS = re.compile("[iI\u0130\u0131]")
 # The longest string that is looked up; a part of a longer one is enough.
 MAX_CHARACTERS = 64
 
@@ -96,6 +98,12 @@ def _clauses_of(one: OneOf, corpus: Corpus) -> list[Clause]:
 
 def _of_literal(literal: Literal, corpus: Corpus) -> list[Clause]:
     text = literal.text[:MAX_CHARACTERS]
+    if corpus.tokenizer.kind.startswith("words"):
+        return words_for(text, literal.ignore_case, corpus)
+    if literal.ignore_case:
+        text = max(_DOTTED_AND_DOTLESS.split(text), key=len)
+    if not text:
+        return []
     try:
         found = matched(text, True, literal.ignore_case, corpus)
     except QueryCancelled:
@@ -159,7 +167,7 @@ def _part(node: Any, flags: int) -> _Found:
         return _repeat(low, high, part, flags)
     if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
         return _Found(_EMPTY, [])
-    if op is sre.LITERAL and not (flags & sre.SRE_FLAG_IGNORECASE and chr(argument) in DOTTED_AND_DOTLESS):
+    if op is sre.LITERAL:
         return _Found(frozenset({chr(argument)}), []) if is_encodable(chr(argument)) else _NOTHING
     if flags & sre.SRE_FLAG_IGNORECASE:
         return _NOTHING

@@ -109,17 +109,17 @@ def _stored(text: str, ignore_case: bool, corpus: Corpus) -> StoredText:
     shown = show_text(_valid(text)) + " MATCH TEXT" + (" IGNORE CASE" if ignore_case else "")
     # If words are not the text's own characters, the string does not determine the words of a document.
     is_plain = corpus.tokenizer.kind == "words" and not JOINERS.intersection(text)
-    needs = tuple(_needs(text, ignore_case, corpus)) if is_plain else ()
+    needs = tuple(needed_words(text, ignore_case, corpus)) if is_plain else ()
     return StoredText(shown, text, ignore_case, needs)
 
 
-def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...]]:
+def needed_words(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...]]:
     """Return clauses of words, one of each of which a document must have to contain the text.
 
     The first and last word of the text may be parts of longer ones.
     """
     words = string_to_ids.word_list(corpus.tokenizer)
-    pieces = _pieces(text, ignore_case, corpus.tokenizer)
+    pieces = pieces_of(text, ignore_case, corpus.tokenizer)
 
     def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
         if len(piece) > MAX_NEEDED_CHARACTERS:  # a part of it is enough
@@ -150,7 +150,7 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[Gram, ...
     return clauses
 
 
-def _pieces(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | None:
+def pieces_of(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | None:
     """Return the words of a text within a longer one; the first and last may be parts of longer words.
 
     A mark belongs to the ideograph before it and ends that word: the word of marks at the beginning, and
