@@ -1,5 +1,6 @@
-"""A fault or a crash at every operation of removing, restoring, compacting, adding and subtracting: the old
-version or the new one, whole, and what was left behind is cleared away by the next writer.
+"""A fault or a crash at every operation of removing, cutting, adding fields, restoring, compacting, adding
+and subtracting: the old version or the new one, whole, and what was left behind is cleared away by the next
+writer.
 
 With NGRAMDB_TORTURE=full in the environment at every single operation; without it at every STRIDE-th, another
 one for each scenario, which takes seconds instead of minutes.
@@ -19,9 +20,12 @@ import pytest
 from support.changes import add_corpus, begin, compact, delete_documents, load_documents, subtract_corpus
 from support.faulty_directory import FaultyDirectory, SimulatedCrash
 
+from ngramdb.curation.cut_rules import CutRule
+from ngramdb.curation.cutting import cut
 from ngramdb.curation.equal_documents import copies
 from ngramdb.curation.keeping import counting
 from ngramdb.curation.near_duplicates import Rule, near_duplicates
+from ngramdb.curation.windows import Ranges, duplicate_ranges
 from ngramdb.engine.changes.removals import restore_corpus
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.loading.request import DocumentKeys
@@ -89,6 +93,32 @@ def delete_near_duplicates(store):
         change.commit()
 
 
+def cut_duplicates(store):
+    """Cuts the words of the corpus a that b or an earlier document has: all of two documents."""
+    with begin(store, "a", "cut duplicates", segment_tokens=BIG) as change:
+        other = CorpusView(store, store.manifest.corpora["b"])
+        found = duplicate_ranges(change.view, 1, against=other)
+        report = cut(change, found, statement="CUT DUPLICATES LENGTH >= 1 AGAINST b FROM a")
+        assert (report.documents, report.removed) == (2, 2)
+
+
+def cut_spans(store):
+    """Cuts the first word of each document of the corpus a."""
+    with begin(store, "a", "cut spans", segment_tokens=BIG) as change:
+        firsts = [segment.starts[change.view.kept(i)] for i, segment in enumerate(change.view.segments)]
+        found = [Ranges(starts, starts + np.uint32(1)) for starts in firsts]
+        assert cut(change, found, CutRule("words"), statement="CUT SPANS").documents == 3
+
+
+def add_fields(store):
+    """Adds a field to some documents of the corpus a, and replaces one."""
+    rows = [{"length": 7, "label": "x", "n": 70}, {"length": 5, "label": None, "n": 50}]
+    with begin(store, "a", "add fields", segment_tokens=BIG) as change:
+        documents = (Document(b"", None, row, "test") for row in rows)
+        assert change.add_fields(documents, ("n", False), "length", ["label", "n"], True).documents == 3
+        change.commit()
+
+
 @cache
 def start():
     """Two corpora, one of them in several segments and with a removal."""
@@ -118,6 +148,9 @@ SCENARIOS = {
     "delete": lambda store: delete(store, 1, 3),
     "delete duplicates": delete_duplicates,
     "delete near duplicates": delete_near_duplicates,
+    "cut duplicates": cut_duplicates,
+    "cut spans": cut_spans,
+    "add fields": add_fields,
     "compact": lambda store: compact(store, "a", segment_tokens=BIG),
     "restore": lambda store: restore_corpus(store, "a", 5),
     "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),
@@ -138,7 +171,7 @@ def contents(store, name):
     view = CorpusView(store, entry)
     view.check()
     documents = [
-        (segment.doc_id(i), segment.text(i, view.tokenizer), segment.metadata.row(i)["n"])
+        (segment.doc_id(i), segment.text(i, view.tokenizer), segment.metadata.row(i))
         for k, segment in enumerate(view.segments)
         for i in view.kept(k).tolist()
     ]

@@ -2,7 +2,8 @@
 
     python tests/torture/kills.py [--kills 500] [--seed 1]
 
-The writer loads, appends, removes, compacts, restores, adds, subtracts and names versions without a pause.
+The writer loads, appends, removes, cuts, compacts, restores, adds, subtracts, names versions and adds fields
+without a pause.
 It reports what it begins and what has returned. After each kill the database must hold what it held after
 the last statement that returned, or after the one that was under way: every document with its id and text,
 every count, every record of a removal, every name of a version. CHECK must find nothing, and the next writer
@@ -15,19 +16,21 @@ import contextlib
 import hashlib
 import json
 import random
+import re
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 from children import FAILED, Child, Clock, arguments, warm_up
 
 import ngramdb
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import ExecutionError
+from ngramdb.errors import BindError, ExecutionError
 
 N_WORDS = 7
 KEPT_VERSIONS = 12
@@ -40,6 +43,9 @@ KINDS = [
     "delete",
     "duplicates",
     "near",
+    "cut duplicates",
+    "cut spans",
+    "fields",
     "compact",
     "restore",
     "add",
@@ -81,7 +87,7 @@ def choose(rng: random.Random, db: Any) -> Operation:
     """Choose the next operation."""
     n_documents, tag = db.corpus("c").n_documents, rng.randrange(10**6)
     if n_documents > MOST_DOCUMENTS:
-        return ["cut", db.execute("DOCS FROM c ORDER BY doc_id DESC LIMIT 1").fetchone()[0] - 500]
+        return ["trim", db.execute("DOCS FROM c ORDER BY doc_id DESC LIMIT 1").fetchone()[0] - 500]
     kind = rng.choice(KINDS)
     if kind == "load":
         return [kind, tag, rng.randrange(200, 1500)]
@@ -92,6 +98,10 @@ def choose(rng: random.Random, db: Any) -> Operation:
     if kind == "restore":
         versions = [row[0] for row in db.execute("SHOW VERSIONS FROM c").fetchall()]
         return [kind, rng.choice(versions)]
+    if kind == "cut spans":
+        return [kind, f"w{rng.randrange(3, N_WORDS)}"]
+    if kind == "fields":
+        return [kind, tag]
     if kind == "keep":
         names = sorted(db.snapshot.manifest.kept)
         return [kind, f"name {tag}"] if len(names) < MOST_NAMES else ["drop", rng.choice(names)]
@@ -109,12 +119,20 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
         corpus.append(texts_of(operation))
     elif kind == "delete":
         db.execute("DELETE DOCS WHERE ? AND NOT ? FROM c", operation[1].split())
-    elif kind == "cut":
+    elif kind == "trim":
         db.execute("DELETE DOCS WHERE doc_id < ? FROM c", [operation[1]])
     elif kind == "duplicates":
         db.execute("DELETE DUPLICATES FROM c")
     elif kind == "near":
         db.execute("DELETE NEAR DUPLICATES KEEP FIRST FROM c")
+    elif kind == "cut duplicates":
+        db.execute(f"CUT DUPLICATES LENGTH >= {REPEATED} FROM c")
+    elif kind == "cut spans":
+        db.execute("CUT SPANS WHERE ? FROM c", [operation[1]])
+    elif kind == "fields":
+        ids = [row[0] for row in db.execute("DOCS FROM c RETURNING doc_id").fetchall()]
+        table = pa.table({"doc_id": ids, "mark": pa.array([i + operation[1] for i in ids], pa.int64())})
+        corpus.add_fields(table, on="doc_id", replace=True)
     elif kind == "compact":
         db.execute("COMPACT c")
     elif kind == "restore":
@@ -131,17 +149,64 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
 # ---- what must be there ---------------------------------------------------------------------------------
 
 FEW = ["w0 a few", "w1 documents", "w2 of another corpus"]
+# Words in a row that are cut out where they occur a second time.
+REPEATED = 3
+# Stands in a text where something was cut out of it.
+CUT = "|"
+WORD = re.compile(r"[^ |]+")
+
+
+class Document(NamedTuple):
+    """A document of the corpus: its text, and the field `mark`."""
+
+    text: str
+    mark: int | None = None
+
+    def words(self) -> list[str]:
+        return WORD.findall(self.text)
+
+    def without(self, numbers: set[int]) -> Document:
+        """Return the document without some of its words; those in a row are cut with what is between them."""
+        text, end = "", 0
+        last: int | None = None
+        for number, word in enumerate(WORD.finditer(self.text)):
+            between = self.text[end : word.start()]
+            if number not in numbers:
+                text += between + word.group()
+            elif last != number - 1 or CUT in between:
+                text += between + CUT
+            if number in numbers:
+                last = number
+            end = word.end()
+        return self._replace(text=text + self.text[end:])
+
+
+def repeated_words(documents: dict[int, Document]) -> dict[int, set[int]]:
+    """Return the numbers of the words to cut, by document: of all copies of REPEATED words but the first."""
+    first: dict[tuple[str, ...], tuple[int, int]] = {}
+    found: dict[int, set[int]] = {}
+    for i, document in sorted(documents.items()):
+        before = 0
+        for piece in document.text.split(CUT):
+            words = WORD.findall(piece)
+            for k in range(len(words) - REPEATED + 1):
+                kept = first.setdefault(tuple(words[k : k + REPEATED]), (i, before + k))
+                if kept != (i, before + k):
+                    own = set(range(kept[1], kept[1] + REPEATED)) if kept[0] == i else set()
+                    found.setdefault(i, set()).update({*range(before + k, before + k + REPEATED)} - own)
+            before += len(words)
+    return found
 
 
 class Model:
     """The content of the database: documents by id, the next id, removed documents on record."""
 
     def __init__(self) -> None:
-        self.documents: dict[int, str] = {}
+        self.documents: dict[int, Document] = {}
         self.next_id = 0
         self.removed = 0
         # Documents by version; a corpus that is restored has those.
-        self.versions: dict[int, dict[int, str]] = {}
+        self.versions: dict[int, dict[int, Document]] = {}
         # The versions that are kept, by name.
         self.names: dict[str, int] = {}
 
@@ -157,11 +222,21 @@ class Model:
             new._add(FEW)
         elif kind == "delete":
             new._delete(*operation[1].split())
-        elif kind == "cut":
+        elif kind == "trim":
             new._remove([i for i in self.documents if i < operation[1]])
         elif kind in ("duplicates", "near"):  # only equal texts contain one another
-            firsts = {text: i for i, text in sorted(self.documents.items(), reverse=True)}
-            new._remove([i for i, text in self.documents.items() if firsts[text] != i])
+            firsts = {one.text: i for i, one in sorted(self.documents.items(), reverse=True)}
+            new._remove([i for i, one in self.documents.items() if firsts[one.text] != i])
+        elif kind == "cut duplicates":
+            new._cut(repeated_words(self.documents))
+        elif kind == "cut spans":
+            places = {
+                i: {k for k, word in enumerate(one.words()) if word == operation[1]}
+                for i, one in self.documents.items()
+            }
+            new._cut({i: numbers for i, numbers in places.items() if numbers})
+        elif kind == "fields":
+            new.documents = {i: one._replace(mark=i + operation[1]) for i, one in self.documents.items()}
         elif kind == "restore":
             new.documents = dict(self.versions[operation[1]])
         elif kind == "keep":
@@ -175,12 +250,19 @@ class Model:
         return new
 
     def _add(self, texts: list[str]) -> None:
-        self.documents.update(enumerate(texts, self.next_id))
+        self.documents.update(enumerate(map(Document, texts), self.next_id))
         self.next_id += len(texts)
 
     def _delete(self, word: str, other: str) -> None:
-        texts = {i: text.split() for i, text in self.documents.items()}
+        texts = {i: one.words() for i, one in self.documents.items()}
         self._remove([i for i, words in texts.items() if word in words and other not in words])
+
+    def _cut(self, words: dict[int, set[int]]) -> None:
+        for i, numbers in words.items():
+            self.documents[i] = self.documents[i].without(numbers)
+            if not self.documents[i].words():
+                del self.documents[i]
+        self.removed += len(words)
 
     def _remove(self, ids: list[Any]) -> None:
         for i in ids:
@@ -188,16 +270,17 @@ class Model:
         self.removed += len(ids)
 
     def _first(self, text: str) -> int | None:
-        return min((i for i, one in self.documents.items() if one == text), default=None)
+        return min((i for i, one in self.documents.items() if one.text == text), default=None)
 
     def digest(self) -> list[Any]:
-        return digest(self.documents.items(), self.removed, self.names)
+        rows = [(i, one.mark, one.text.replace(CUT, "")) for i, one in self.documents.items()]
+        return digest(rows, self.removed, self.names)
 
 
 def digest(documents: Any, removed: int, names: dict[str, int]) -> list[Any]:
-    """Documents in a few bytes, the count of each word, and the names of versions."""
-    rows = sorted(documents)
-    words = Counter(word for _, text in rows for word in text.split())
+    """Documents (id, mark, text) in a few bytes, the count of each word, and the names of versions."""
+    rows = sorted(map(list, documents))
+    words = Counter(word for *_, text in rows for word in text.split())
     listed = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
     return [
         len(rows),
@@ -211,7 +294,10 @@ def digest(documents: Any, removed: int, names: dict[str, int]) -> list[Any]:
 def look(path: Path, say: Any) -> None:
     """Says the version, what is there, what CHECK finds, and which files nobody needs after a writer came."""
     with ngramdb.connect(path, read_only=True) as db:
-        rows = [(row[0], row[-1]) for row in db.execute("DOCS FROM c").fetchall()]
+        try:
+            rows = db.execute("DOCS FROM c RETURNING doc_id, mark, text").fetchall()
+        except BindError:  # no document has the field
+            rows = [(row[0], None, row[-1]) for row in db.execute("DOCS FROM c").fetchall()]
         removed = sum(row[4] for row in db.execute("SHOW REMOVALS FROM c").fetchall())
         names = {name: one.version for name, one in db.snapshot.manifest.kept.items()}
         found = digest(rows, removed, names)
