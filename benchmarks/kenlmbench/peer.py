@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from kenlmbench.timing import Timed, timed
 from ngramdb.lm import LanguageModel, write_arpa
@@ -22,6 +23,7 @@ class Peer:
     arpa_seconds: float
     time: Timed | None = None
     perplexity: float | None = None
+    model: Any = None
 
 
 def ask_kenlm(
@@ -48,4 +50,5 @@ def ask_kenlm(
         totals.append(sum(peer.score(line, bos=True, eos=True) for line in rounds[k]))
 
     times = timed(work, n_scored)
-    return Peer(size, seconds, times, math.exp(-sum(totals) * math.log(10) / sum(n_scored)))
+    perplexity = math.exp(-sum(totals) * math.log(10) / sum(n_scored))
+    return Peer(size, seconds, times, perplexity, peer)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import ngramdb
-from kenlmbench.peer import ask_kenlm
+from kenlmbench import tables
+from kenlmbench.peer import Peer, ask_kenlm
 from kenlmbench.rounds import deal
 from kenlmbench.timing import NONE, cell, row, timed
 from ngramdb.lm import UNKNOWN, Backoff, Generator, InfGram, KneserNey, LanguageModel, ModelSpec, Sampling
@@ -91,6 +92,7 @@ def report(data: Path, order: int, rounds: int, kenlm: ModuleType) -> Iterator[s
             yield f"CPU time: index built from ids {task.build_seconds:.2f} s, `ANALYZE` {analyzed:.2f} s,"
             yield f"first question to a Kneser-Ney model {task.first_question(KneserNey()):.2f} s.\n"
             yield HEADER
+            kenlm_model = None
             for spec, target in (
                 *((KneserNey(order=n), "≤ 2" if n == 5 else NONE) for n in sorted({order, 5})),
                 (KneserNey(), "≤ 2"),
@@ -98,7 +100,10 @@ def report(data: Path, order: int, rounds: int, kenlm: ModuleType) -> Iterator[s
                 (Backoff(order=5), NONE),
                 (Backoff(), NONE),
             ):
-                yield _scored(task, spec, target, kenlm if spec == KneserNey(order=order) else None)
+                line, peer = _scored(task, spec, target, kenlm if spec == KneserNey(order=order) else None)
+                yield line
+                kenlm_model = peer.model if peer else kenlm_model
+            yield from tables.report(task, KneserNey(order=order), kenlm_model)
             yield f"\nTokens drawn one by one, {DRAWN_LENGTH} a text; the first {DRAWN_FIRST} texts apart:\n"
             yield "| model | µs per token, first | µs per token | target |\n|---|---|---|---|"
             for spec in (KneserNey(), InfGram(), Backoff()):
@@ -106,7 +111,7 @@ def report(data: Path, order: int, rounds: int, kenlm: ModuleType) -> Iterator[s
                 yield row([f"{spec}", cell(first, ".0f"), cell(usual, ".0f"), "≤ 100"])
 
 
-def _scored(task: Task, spec: ModelSpec, target: str, kenlm: ModuleType | None) -> str:
+def _scored(task: Task, spec: ModelSpec, target: str, kenlm: ModuleType | None) -> tuple[str, Peer | None]:
     sentence = spec.kind != "infgram"  # whose contexts are whatever stands before
     logprobs: list[float] = []
     lengths: list[float] = []
@@ -125,7 +130,7 @@ def _scored(task: Task, spec: ModelSpec, target: str, kenlm: ModuleType | None) 
         model: LanguageModel = task.corpus.language_model(spec)
         peer = ask_kenlm(kenlm, model, task.word_of, sentences, task.n_scored)
     n_scored = sum(task.n_scored)
-    return row(
+    line = row(
         [
             f"{spec}",
             cell(times.first),
@@ -138,6 +143,7 @@ def _scored(task: Task, spec: ModelSpec, target: str, kenlm: ModuleType | None) 
             cell(sum(lengths) / n_scored, ".1f"),
         ]
     )
+    return line, peer
 
 
 def _drawn(task: Task, spec: ModelSpec) -> tuple[float, float]:

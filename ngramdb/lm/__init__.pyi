@@ -11,6 +11,7 @@ from .generation import Greedy as Greedy
 from .generation import Sampling as Sampling
 from .generation import Search as Search
 from .generation import draft as draft
+from .model_tables import make_table as make_table
 from .models import LanguageModel as LanguageModel
 from .models import make as make
 from .neural import CorpusLogits as CorpusLogits

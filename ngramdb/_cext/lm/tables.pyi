@@ -20,7 +20,7 @@ class NgramTable:
         self,
         order: int,
         n_words: int = 0,
-        missing_weight: float = 0.0,
+        penalty: float = 0.0,
         separator: int | None = None,
         least: float = -1e300,
     ) -> None: ...

@@ -51,7 +51,7 @@ cdef extern from "ngramdb/lm/ngram_table.hpp" namespace "ngramdb::lm" nogil:
         void reserve(uint32_t, size_t) except +translate_exception
         void insert_all(uint32_t, const uint64_t*, const float*, const float*, const uint8_t*, const uint8_t*, size_t, Poll*) except +translate_exception
         Codes codes
-        float missing_weight
+        float penalty
         int64_t separator
         double least
 
@@ -112,17 +112,17 @@ cdef class NgramTable:
     ----------
     order : the greatest length of an n-gram, 1 … 255
     n_words : the number of codes
-    missing_weight : log10 of the weight of contexts that are missing, for each of their words
+    penalty : log10 of the weight for each word of context that is given up, besides that of the context
     separator : the id of the token that ends a sentence and begins the next
     least : what no logarithm falls below
     """
 
     cdef unique_ptr[CppTable] table
 
-    def __cinit__(self, uint32_t order, n_words=0, missing_weight=0.0, separator=None, least=-1e300):
+    def __cinit__(self, uint32_t order, n_words=0, penalty=0.0, separator=None, least=-1e300):
         self.table.reset(new CppTable(order))
         self.table.get().resize(n_words)
-        self.table.get().missing_weight = missing_weight
+        self.table.get().penalty = penalty
         if separator is not None:
             self.table.get().separator = separator
         self.table.get().least = least

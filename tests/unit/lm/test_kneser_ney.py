@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
 from support.reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
-from ngramdb.lm import KneserNey, analyze, arpa, make
-from ngramdb.lm.arpa import interpolated, levels_of
+from ngramdb.lm import KneserNey, analyze, make
+from ngramdb.lm import levels as computed
+from ngramdb.lm.levels import interpolated, levels_of
 from ngramdb.lm.statistics import FALLBACK
 
 orders = st.sampled_from([None, 1, 2, 3, 5])
@@ -102,7 +103,7 @@ def test_levels_have_the_probabilities_of_single_ngrams(corpus, order, chunk):
     _, view = corpus
     model = make(KneserNey(order=order), view, analyze(view, order))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arpa, "CHUNK", chunk)
+        patch.setattr(computed, "CHUNK", chunk)
         levels = levels_of(model, order)
         for n in interpolated(model, levels):
             listed, _ = listed_ngrams(model.index, n)
@@ -139,7 +140,7 @@ def test_levels_take_no_more_memory_than_they_say():
     view = View([(random.zipf(1.2, 50) % 5000).tolist() for _ in range(4000)])
     model = make(KneserNey(order=3), view, analyze(view, 3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arpa, "CHUNK", 1 << 10)  # the memory of a chunk does not depend on their number
+        patch.setattr(computed, "CHUNK", 1 << 10)  # the memory of a chunk does not depend on their number
         tracemalloc.start()
         levels = levels_of(model, 3)
         list(interpolated(model, levels))

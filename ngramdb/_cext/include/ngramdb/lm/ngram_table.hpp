@@ -261,8 +261,8 @@ class NgramTable {
   }
 
   Codes codes;
-  // log10 of the weight of contexts that the table lacks, for each word of them: 0 except in stupid backoff.
-  float missing_weight = 0.0f;
+  // log10 of the weight for each word of context that is given up, besides that of the context; 0 except in stupid backoff.
+  float penalty = 0.0f;
   // The token that ends a sentence and begins the next; kNoSeparator, which is no id, without one.
   int64_t separator = kNoSeparator;
   // What no logarithm falls below; stupid backoff has one.

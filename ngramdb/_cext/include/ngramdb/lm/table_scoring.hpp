@@ -118,7 +118,7 @@ class TableStream {
     const float* const weights = weights_.data() + (i - 1) * order_;
     double log = row.prob;
     for (uint32_t n = row.length; n < word.most; ++n) {
-      log += n <= before.length && n < order_ ? weights[n - 1] : table_.missing_weight;
+      log += table_.penalty + (n <= before.length && n < order_ ? weights[n - 1] : 0.0f);
     }
     const uint32_t suffix = std::min(before.reach + 1, word.most);
     put(word.place, std::max(log, table_.least), static_cast<int32_t>(row.length), static_cast<int32_t>(suffix));
@@ -165,7 +165,7 @@ class TableText {
  private:
   // `<s>` is given, not predicted; what it costs is that the context does not reach across it.
   void add_begin(int64_t place) {
-    if (table_.missing_weight == 0.0f) {
+    if (table_.penalty == 0.0f) {
       stream_.add(kBeginCode, room_, place);
       room_ = 1;
       return;
@@ -285,7 +285,7 @@ class TableState {
   std::pair<double, int32_t> read(const TableState& from, int64_t id) {
     if (this != &from) *this = from;
     if (id == -3) {
-      const auto given = table_->missing_weight == 0.0f ? enter(kBeginCode) : std::make_pair(0.0, int32_t{1});
+      const auto given = table_->penalty == 0.0f ? enter(kBeginCode) : std::make_pair(0.0, int32_t{1});
       begin(true);
       return given;
     }
@@ -318,7 +318,7 @@ class TableState {
     }
     double log = prob;
     for (size_t n = length; n <= std::min<size_t>(room_, order - 1); ++n) {
-      log += n <= weights_.size() ? weights_[n - 1] : table_->missing_weight;
+      log += table_->penalty + (n <= weights_.size() ? weights_[n - 1] : 0.0f);
     }
     words_.insert(words_.begin(), code);
     words_.resize(std::min<size_t>(words_.size(), reach));
