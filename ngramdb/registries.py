@@ -88,20 +88,25 @@ class ModelKind(NamedTuple):
     """A kind of language model, by its name after USING (in any case).
 
     `is_relative`: its values are a count divided by a count. `is_probability`: distributions sum to 1.
+    `needs_statistics`: it is made from what ANALYZE counts. `parameters`: what may follow its name.
     """
 
     name: str
     is_relative: bool = False
     is_probability: bool = True
+    needs_statistics: bool = False
+    parameters: str = "[ORDER n] [MIN COUNT k]"
 
 
 MODELS = {
     one.name: one
     for one in (
         ModelKind("ngram", is_relative=True),
-        ModelKind("infgram", is_relative=True),
-        ModelKind("backoff", is_probability=False),
-        ModelKind("kneser_ney"),
+        ModelKind("infgram", is_relative=True, parameters="[MIN COUNT k]"),
+        ModelKind("backoff", is_probability=False, parameters="[(weight)] [ORDER n] [MIN COUNT k]"),
+        ModelKind("kneser_ney", needs_statistics=True),
+        ModelKind("witten_bell"),
+        ModelKind("pitman_yor", needs_statistics=True),
     )
 }
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ngramdb.language import syntax
 from ngramdb.language.parse_failure import CLAUSE_HEADS, MAX_QUOTED, Situation, nearest, quote
+from ngramdb.registries import MODELS
 
 _FINDING = 'KWIC "…" lists occurrences, COUNT "…" counts them, DOCS WHERE "…" lists documents'
 _NEXT = 'DIST GIVEN "…" lists the next tokens, GENERATE GIVEN "…" TOKENS 20 continues the text'
@@ -54,7 +55,7 @@ _SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA", "STATS"
 _INSIDE = frozenset({"WITH", "CONTAINING", "CONTAINS", "ABOUT", "HAVING", "HAS", "MATCHING"})
 _RANKED = frozenset({"NGRAMS", "COLLOCATES", "KEYWORDS", "DIST"})
 _CLAUSES_OF_DOCS = frozenset({"WHERE", "ORDER", "LIMIT", "OFFSET", "SAMPLE", "RETURNING"})
-_MODELS = frozenset({"NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY"})
+_MODELS = frozenset(name.upper() for name in MODELS)
 
 # Terminals.
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL"})

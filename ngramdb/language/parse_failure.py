@@ -258,6 +258,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "BACKOFF": ("STUPID",),
     "INFGRAM": ("INFINIGRAM",),
     "KNESER_NEY": ("KN", "KNESER"),
+    "WITTEN_BELL": ("WB", "WITTEN"),
+    "PITMAN_YOR": ("HPYLM", "PITMAN"),
     "MIN": ("LENGTH",),
     "TOP": ("TOP_K",),
     "NUCLEUS": ("TOP_P",),

@@ -11,9 +11,9 @@ from .generation import Greedy as Greedy
 from .generation import Sampling as Sampling
 from .generation import Search as Search
 from .generation import draft as draft
+from .making import make as make
 from .model_tables import make_table as make_table
 from .models import LanguageModel as LanguageModel
-from .models import make as make
 from .neural import CorpusLogits as CorpusLogits
 from .neural import Interpolation as Interpolation
 from .neural import interpolate as interpolate
@@ -24,6 +24,8 @@ from .spec import InfGram as InfGram
 from .spec import KneserNey as KneserNey
 from .spec import ModelSpec as ModelSpec
 from .spec import NGram as NGram
+from .spec import PitmanYor as PitmanYor
+from .spec import WittenBell as WittenBell
 from .statistics import Statistics as Statistics
 from .statistics import analyze as analyze
 from .statistics import fingerprint as fingerprint

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.text.formats import ArpaWords
 from ngramdb.errors import InvalidArgument
+from ngramdb.lm.interpolated import KneserNeyModel
 from ngramdb.lm.levels import Level, interpolated, levels_of
-from ngramdb.lm.models import KneserNeyModel, LanguageModel
+from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import Floats, Integers
 

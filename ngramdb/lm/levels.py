@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.lm.models import KneserNeyModel, LanguageModel
+from ngramdb.lm.interpolated import KneserNeyModel
+from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.statistics import Discount
 from ngramdb.lm.values import END, Floats, Integers
 

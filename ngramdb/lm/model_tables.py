@@ -11,8 +11,9 @@ from ngramdb import interrupts
 from ngramdb._cext.lm import tables as kernel
 from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
+from ngramdb.lm.interpolated import KneserNeyModel
 from ngramdb.lm.levels import CHUNK, Level, interpolated, levels_of
-from ngramdb.lm.models import LEAST_SCORE, BackoffModel, KneserNeyModel, LanguageModel
+from ngramdb.lm.models import LEAST_SCORE, BackoffModel, LanguageModel
 from ngramdb.lm.tables import TableModel, Vocabulary
 from ngramdb.lm.values import UNKNOWN, Floats
 

@@ -1,4 +1,4 @@
-"""Models over a corpus: a specification, an index, and statistics if the model needs them."""
+"""Models over a corpus: the interface of all, relative frequencies, and stupid backoff."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngramdb._cext.lm import models as kernel
-from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.errors import NotSupportedError
 from ngramdb.fork_safety import cached_property
-from ngramdb.lm.spec import ModelSpec, View
-from ngramdb.lm.statistics import Statistics, language_index, take_statistics
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import (
     BEGIN,
     END,
-    UNKNOWN,
     Distribution,
     Integers,
     Probabilities,
@@ -30,36 +28,6 @@ from ngramdb.types import checked_flags, integers, token_ids
 
 # The least normal double, below which no score of stupid backoff falls: its logarithm is finite.
 LEAST_SCORE = float(np.finfo(np.float64).tiny)
-
-
-def make(
-    spec: ModelSpec, view: View, statistics: Statistics | None = None, *, separator: int | None = None
-) -> LanguageModel:
-    """Make the model over a corpus.
-
-    Parameters
-    ----------
-    spec : the kind of model and its parameters
-    view : the corpus
-    statistics : the result of `analyze`, for Kneser-Ney, which computes them if they are missing
-    separator : the token between parts of documents; by default the corpus's own, if it has one
-
-    Raises
-    ------
-    InvalidArgument
-        The statistics belong to another corpus or version, or to other sentences.
-    """
-    index = language_index(view, separator)
-    if spec.kind == "kneser_ney":
-        if statistics is None:
-            statistics = take_statistics(view, index)
-        elif not statistics.describes(view, index.separator):
-            raise InvalidArgument(
-                "the statistics are not those of this version of the corpus; run ANALYZE again"
-            )
-        return KneserNeyModel(spec, index, statistics)
-    of_kind = {"ngram": RelativeModel, "infgram": RelativeModel, "backoff": BackoffModel}
-    return of_kind[spec.kind](spec, index)
 
 
 def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:
@@ -332,7 +300,7 @@ class RelativeModel(LanguageModel):
 
 
 class SharingModel(LanguageModel):
-    """Models that assign every token a share after every context: Kneser-Ney and stupid backoff."""
+    """Models that assign every token a share after every context: interpolated models and stupid backoff."""
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -388,49 +356,3 @@ class BackoffModel(SharingModel):
         frequent = scores > 0.0
         ids = self.vocabulary.ids[frequent]
         return Distribution(ids, scores[frequent], None, context_count, longest + 1)
-
-
-class KneserNeyModel(SharingModel):
-    """Interpolated modified Kneser-Ney of an order, or without a limit."""
-
-    has_sampler = True
-
-    def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, statistics: Statistics) -> None:
-        top = None if spec.order is None else statistics.discount(spec.order, raw=True)
-        try:
-            model = kernel.Model(
-                index,
-                "kneser_ney",
-                spec.limit,
-                spec.min_count,
-                discounts=(*statistics.discounts(), statistics.discount(statistics.max_length + 1)),
-                top=top,
-                empty=statistics.empty_context,
-                n_left_of_end=statistics.n_left_of_end,
-                frequent=statistics.frequent,
-            )
-        except ValueError as error:
-            raise InvalidArgument(
-                f"these are not statistics of the corpus: {error}; run ANALYZE again"
-            ) from error
-        super().__init__(spec, index, model)
-        self.statistics = statistics
-
-    @property
-    def note(self) -> str | None:
-        notes = (self.statistics.note(self.spec.order), self.advice)
-        return ". ".join(note for note in notes if note) or None
-
-    def dist(self, context: ArrayLike) -> Distribution:
-        """Return every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.
-
-        Cost: a pass over the types, and over the occurrences of the suffixes of the context.
-        """
-        used, begins = self._used(context)
-        probs = self._model.distribution(used, begins)
-        _, _, context_count, length = self._model.successors(used, begins)
-        return Distribution(self._outcomes.copy(), probs, None, context_count, length + 1)
-
-    @cached_property
-    def _outcomes(self) -> Integers:
-        return np.append(self.vocabulary.ids, UNKNOWN)

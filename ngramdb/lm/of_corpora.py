@@ -13,7 +13,8 @@ import numpy as np
 from ngramdb import fork_safety
 from ngramdb.errors import TimeoutExceeded
 from ngramdb.lm import statistics as index_statistics
-from ngramdb.lm.models import LanguageModel, make
+from ngramdb.lm.making import make
+from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import ModelSpec, is_cut
 from ngramdb.lm.statistics import Statistics, fingerprint
 from ngramdb.source import Corpus, IntArray
@@ -43,7 +44,7 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
         return made
     corpus.check_difference()
     began = time.perf_counter()
-    statistics = statistics_of(corpus) if model.kind == "kneser_ney" else None
+    statistics = statistics_of(corpus) if model.needs_statistics else None
     seconds = time.perf_counter() - began
     made = make(model, corpus, statistics)
     if hasattr(corpus, "ask_batch"):

@@ -34,7 +34,7 @@ MAX_MIN_COUNT = 2**62 - 1
 class ModelSpec:
     """A kind of model and its parameters.
 
-    kind : 'ngram', 'infgram', 'backoff' or 'kneser_ney'
+    kind : one of `ngramdb.registries.MODELS`, such as 'kneser_ney'
     order : most tokens in an n-gram; None for no limit
     weight : the weight of stupid backoff
     min_count : less frequent n-grams count as unseen (for the ∞-gram: the least count of a context)
@@ -97,6 +97,11 @@ class ModelSpec:
         return MODELS[self.kind].is_relative and self.min_count == 1
 
     @property
+    def needs_statistics(self) -> bool:
+        """True if the model is made from what ANALYZE counts."""
+        return MODELS[self.kind].needs_statistics
+
+    @property
     def is_probability(self) -> bool:
         """True if distributions sum to 1: scores of stupid backoff do not."""
         return MODELS[self.kind].is_probability
@@ -156,6 +161,27 @@ class KneserNey(ModelSpec):
 
     def __init__(self, order: int | None = None, min_count: int = 1) -> None:
         super().__init__("kneser_ney", order, min_count=min_count)
+
+
+class WittenBell(ModelSpec):
+    """Interpolated Witten-Bell (Witten & Bell 1991, method C); no order: unlimited.
+
+    It has nothing to estimate, so that it works in the smallest corpora. With `min_count`, n-grams below it
+    yield their mass to shorter contexts.
+    """
+
+    def __init__(self, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("witten_bell", order, min_count=min_count)
+
+
+class PitmanYor(ModelSpec):
+    """A hierarchical Pitman-Yor process, approximated (Teh 2006); no order: unlimited (Wood et al. 2009).
+
+    Its parameters are fitted to the corpus when it is made. `min_count` as in Kneser-Ney.
+    """
+
+    def __init__(self, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("pitman_yor", order, min_count=min_count)
 
 
 # ---- The separator of sentences.

@@ -171,7 +171,15 @@ def test_the_longest_ngram_that_occurs_twice(documents, cut, removed):
 
 
 MODELS = st.sampled_from(
-    ["KNESER_NEY", "KNESER_NEY ORDER 2", "BACKOFF", "NGRAM ORDER 2 MIN COUNT 2", "INFGRAM"]
+    [
+        "KNESER_NEY",
+        "KNESER_NEY ORDER 2",
+        "WITTEN_BELL",
+        "PITMAN_YOR",
+        "BACKOFF",
+        "NGRAM ORDER 2 MIN COUNT 2",
+        "INFGRAM",
+    ]
 )
 
 

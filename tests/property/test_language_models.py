@@ -34,6 +34,8 @@ MODELS = [
     "kneser_ney order 3",
     "kneser_ney min count 2",
     "kneser_ney order 3 min count 2",
+    "witten_bell",
+    "pitman_yor",
 ]
 SUMS_TO_ONE = [model for model in MODELS if "backoff" not in model and not model.startswith("ngram")]
 DOCUMENTS = st.lists(st.text("abc", min_size=0, max_size=7), max_size=7)
@@ -142,7 +144,9 @@ LONG_REPEATS = st.builds(
 @given(
     st.lists(LONG_REPEATS, min_size=12, max_size=24),
     LONG_REPEATS,
-    st.sampled_from(["kneser_ney", "kneser_ney min count 2", "kneser_ney order 60"]),
+    st.sampled_from(
+        ["kneser_ney", "kneser_ney min count 2", "kneser_ney order 60", "witten_bell", "witten_bell order 60"]
+    ),
     st.sampled_from([1, 3]),
     st.booleans(),
 )

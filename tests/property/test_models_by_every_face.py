@@ -41,6 +41,8 @@ MODELS = (
     "backoff order 2",
     "kneser_ney",
     "kneser_ney order 2",
+    "witten_bell",
+    "pitman_yor",
 )
 # Without shrinking: an example takes a tenth of a second.
 PHASES = (Phase.explicit, Phase.generate)

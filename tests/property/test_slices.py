@@ -18,6 +18,8 @@ MODELS = (
     "backoff order 3",
     "kneser_ney order 3",
     "kneser_ney",
+    "witten_bell",
+    "pitman_yor",
 )
 
 

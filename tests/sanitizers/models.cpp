@@ -14,7 +14,7 @@ namespace model_checks {
 using namespace ngramdb;
 using namespace ngramdb::lm;
 
-constexpr Kind kKinds[] = {Kind::kNgram, Kind::kInfgram, Kind::kBackoff, Kind::kKneserNey};
+constexpr Kind kKinds[] = {Kind::kNgram, Kind::kInfgram, Kind::kBackoff, Kind::kInterpolated};
 
 // ---- corpora and models ----------------------------------------------------------------------------------
 
@@ -108,13 +108,24 @@ ModelSettings settings_of(Random& random, const Corpus& corpus, Kind kind) {
   settings.order = random.pick(std::vector<uint32_t>{0, 0, 1, 2, 3, 6});
   settings.least = random.pick(Ids{1, 1, 1, 2, 3});
   const uint32_t longest = 2 + static_cast<uint32_t>(random.below(6));
-  settings.discounts.push_back({0.5, 1.0, 1.5});
-  if (kind != Kind::kKneserNey) return settings;
+  settings.levels.push_back({{{0.5, 1.0, 1.5}}, {{0.5, 1.0, 1.5}}});
+  if (kind != Kind::kInterpolated) return settings;
+  settings.by_occurrences = random.chance(3);
+  if (settings.by_occurrences) {
+    settings.levels = {{{{}, 0.0, 1.0}, {{}, 0.0, 1.0}}};
+    settings.top = settings.levels[0];
+    return settings;
+  }
   const CountsOfCounts found =
       count_counts(corpus.data.columns, *corpus.data.vocabulary, {longest}, nullptr);
-  settings.discounts.clear();
-  for (uint32_t n = 1; n <= longest; ++n) settings.discounts.push_back(discount_of(found.continuation[n]));
-  if (settings.order > 0) settings.top = discount_of(found.raw[std::min(settings.order, longest)]);
+  const bool has_concentration = random.chance(2);
+  const auto smoothing_of = [&](const std::array<int64_t, 4>& n) {
+    const Smoothing other{discount_of(n), has_concentration ? 0.7 : 0.0, 0.0};
+    return Level{has_concentration ? Smoothing{{0.9, 1.1, 0.6}, 0.3, 0.0} : other, other};
+  };
+  settings.levels.clear();
+  for (uint32_t n = 1; n <= longest; ++n) settings.levels.push_back(smoothing_of(found.continuation[n]));
+  if (settings.order > 0) settings.top = smoothing_of(found.raw[std::min(settings.order, longest)]);
   const int64_t ones = found.continuation[1][0], twos = found.continuation[1][1];
   settings.empty = {found.n_types[2], 0, {ones, twos, found.n_types[1] - ones - twos}};
   settings.n_left_of_end = found.n_left_of_end;
@@ -276,7 +287,7 @@ void check_successors(Random& random, const Model& model, const Ids& context, bo
 // The probabilities for drawing: those of all tokens of the corpus except the unknown one.
 std::vector<double> shares_of(const Corpus& corpus, const Model& model, Kind kind, const Ids& context, bool begins) {
   std::vector<double> shares;
-  if (kind == Kind::kKneserNey) {
+  if (kind == Kind::kInterpolated) {
     shares = distribution(model, context, begins);
     shares.pop_back();
   } else {
@@ -293,7 +304,7 @@ std::vector<double> shares_of(const Corpus& corpus, const Model& model, Kind kin
 
 void check_drawing(Random& random, const Corpus& corpus, const Model& model, Kind kind, Ids context, bool begins) {
   const Exact<int64_t> ids(context);
-  if (kind != Kind::kKneserNey && kind != Kind::kBackoff) {
+  if (kind != Kind::kInterpolated && kind != Kind::kBackoff) {
     bool is_refused = false;
     try {
       Sampler(model, ids.data(), ids.size(), begins, nullptr);
@@ -404,7 +415,7 @@ void check_models(Random& random) {
       const bool begins = random.chance(2);
       check_successors(random, model, context, begins);
       check_drawing(random, corpus, model, kind, context, begins);
-      if (kind == Kind::kKneserNey) check_distribution(corpus, model, context, begins);
+      if (kind == Kind::kInterpolated) check_distribution(corpus, model, context, begins);
     }
     check_scores(random, corpus, model);
     check_states(random, corpus, model);
@@ -471,8 +482,8 @@ void ask_everything(Random& random, const Corpus& corpus, const Model& model, Ki
       TextState state(model);
       for (const int64_t id : context) state.read(state, id, nullptr);
     });
-    if (kind == Kind::kKneserNey) survive([&] { distribution(model, context, begins); });
-    if (kind != Kind::kKneserNey && kind != Kind::kBackoff) continue;
+    if (kind == Kind::kInterpolated) survive([&] { distribution(model, context, begins); });
+    if (kind != Kind::kInterpolated && kind != Kind::kBackoff) continue;
     survive([&] { model.shares(ids.data(), ids.size(), begins, nullptr); });
     survive([&] {
       Sampler sampler(model, ids.data(), ids.size(), begins, nullptr);
@@ -514,7 +525,7 @@ void check_damage(Random& random) {
 void check_damaged_beginnings(Random& random) {
   Corpus corpus(Documents(30 + random.below(30), Ids{1, 2}));
   corpus.open();
-  const Model model(&corpus.data, settings_of(random, corpus, Kind::kKneserNey), nullptr);
+  const Model model(&corpus.data, settings_of(random, corpus, Kind::kInterpolated), nullptr);
   for (const uint8_t first : {2, 200}) {
     corpus.bytes[0]->text[0] = first;
     for (uint64_t from = 0; from < 20; ++from) {
@@ -534,10 +545,10 @@ std::vector<double> answers_of(const Corpus& corpus, const Model& model, const D
   for (const Ids& context : documents) {
     const Exact<int64_t> ids(context);
     for (const Scored& each : estimates(model, context, true, all_tokens(corpus))) answers.push_back(each.prob);
-    if (kind == Kind::kKneserNey) {
+    if (kind == Kind::kInterpolated) {
       for (const double p : distribution(model, context, true)) answers.push_back(p);
     }
-    if (kind != Kind::kKneserNey && kind != Kind::kBackoff) continue;
+    if (kind != Kind::kInterpolated && kind != Kind::kBackoff) continue;
     Sampler sampler(model, ids.data(), ids.size(), true, nullptr);
     for (uint64_t k = 0; k < 20; ++k) {
       const Drawn drawn = sampler.next(k, nullptr);

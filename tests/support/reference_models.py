@@ -107,6 +107,51 @@ class ReferenceKneserNey:
         return 1
 
 
+class ReferenceWittenBell(ReferenceKneserNey):
+    """Interpolated Witten-Bell, level by level, by occurrences."""
+
+    def p(self, token, context):
+        if self.order is not None:
+            context = context[len(context) - min(len(context), self.order - 1) :]
+        shorter = 1 / self.v if not context else self.p(token, context[1:])
+        if context and self.c.count[context] < self.min_count:
+            return shorter
+        successors = {w: self.c.count[(*context, w)] for w in self.c.nexts[context]}
+        kept = {w: count for w, count in successors.items() if self.kept((*context, w))}
+        pruned = sum(successors.values()) - sum(kept.values())
+        total = sum(successors.values()) + len(kept)
+        return (kept.get(token, 0) + (len(kept) + pruned) * shorter) / total if total else shorter
+
+
+class ReferencePitmanYor(ReferenceKneserNey):
+    """The same with concentrations. levels: discounts and concentrations, as the kernel takes them."""
+
+    def __init__(self, documents, order, levels, min_count=1):
+        super().__init__(documents, order, min_count=min_count)
+        self.levels = levels
+
+    def p(self, token, context):
+        if self.order is not None:
+            context = context[len(context) - min(len(context), self.order - 1) :]
+        shorter = 1 / self.v if not context else self.p(token, context[1:])
+        if context and self.c.count[context] < self.min_count:
+            return shorter
+        successors = {w: self.adjusted((*context, w)) for w in self.c.nexts[context]}
+        total = sum(successors.values())
+        if total == 0:
+            return shorter
+        kept = [w for w, number in successors.items() if number and self.kept((*context, w))]
+        level = self.levels[min(len(context) + 1, len(self.levels)) - 1]
+        *d, concentration, _ = level[:5] if len(kept) == 1 else level[5:]
+        here, rest = 0.0, concentration
+        for w, number in successors.items():
+            discount = d[min(number, 3) - 1] if w in kept else number
+            rest += discount
+            if w == token:
+                here = number - discount
+        return (here + rest * shorter) / (total + concentration)
+
+
 # For stupid backoff: the smallest normal double.
 LEAST_SCORE = 2.0**-1022
 

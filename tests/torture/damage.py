@@ -73,6 +73,8 @@ QUESTIONS = [
     'PROB "w2" GIVEN "w1"',
     'PROB "w2" GIVEN "w1" USING BACKOFF',
     'PROB "w2" GIVEN "w9 w1" USING KNESER_NEY ORDER 3',
+    'PROB "w2" GIVEN "w9 w1" USING WITTEN_BELL',
+    'PROB "w2" GIVEN "w9 w1" USING PITMAN_YOR',
     'DIST GIVEN "w1"',
     'DIST GIVEN "w1" FROM pieces TOP 4',
     'SCORE "w1 w2 w3" USING INFGRAM',

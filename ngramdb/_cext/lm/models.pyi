@@ -40,8 +40,9 @@ class Model:
         order: int = 0,
         min_count: int = 1,
         weight: float = 0.4,
-        discounts: Any = None,
-        top: Any = None,
+        levels: Sequence[Sequence[float]] = ...,
+        top: Sequence[float] = (),
+        by_occurrences: bool = False,
         empty: Any = None,
         n_left_of_end: int = 0,
         frequent: Sequence[Sequence[int]] = (),
@@ -58,6 +59,13 @@ class Model:
     def successors(
         self, context: Ids, begins: bool = False, longest: int = ...
     ) -> tuple[NDArray[int64], NDArray[int64], int, int]: ...
+
+class LeftOut:
+    def __init__(self, model: Model, n_wanted: int) -> None: ...
+    def __len__(self) -> int: ...
+    def log_likelihood(
+        self, levels: Sequence[Sequence[float]], base: float
+    ) -> tuple[float, NDArray[float64]]: ...
 
 class Sampler:
     model: Model

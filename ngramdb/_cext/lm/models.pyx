@@ -103,13 +103,23 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
         int32_t effective_n
         cbool sparse
 
+    cdef cppclass Smoothing:
+        discount3 discount
+        double concentration
+        double per_type
+
+    cdef cppclass Level:
+        Smoothing lone
+        Smoothing other
+
     cdef cppclass ModelSettings:
         Kind kind
         uint32_t order
         int64_t least
         double weight
-        vector[discount3] discounts
-        discount3 top
+        cbool by_occurrences
+        vector[Level] levels
+        Level top
         SuccessorCounts empty
         int64_t n_left_of_end
 
@@ -128,6 +138,15 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
         TokenShares shares(const int64_t*, size_t, cbool, Poll*) except +translate_exception
         const vector[double]& unigrams(Poll*) except +translate_exception
         vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
+
+cdef extern from "ngramdb/lm/left_out.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass CppLeftOut "ngramdb::lm::LeftOut":
+        vector[int64_t] weights
+        double log_likelihood(const vector[Level]&, double, vector[Level]*, Poll*) except +translate_exception
+
+    cdef cppclass LeftOutSample:
+        LeftOutSample(const CppModel&, uint64_t, Poll*) except +translate_exception
+        CppLeftOut levels() except +translate_exception
 
 cdef extern from "ngramdb/lm/lm_sampling.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Drawn:
@@ -151,7 +170,7 @@ UNKNOWN = -1
 END = -2
 BEGIN = -3
 
-KINDS = ("ngram", "infgram", "backoff", "kneser_ney")
+KINDS = ("ngram", "infgram", "backoff", "interpolated")
 
 # Layout of the C++ struct Scored.
 SCORED = np.dtype(
@@ -351,6 +370,24 @@ cdef class LanguageIndex:
         return last, counts, fresh, found.n_within
 
 
+cdef Smoothing smoothing_of(row) except *:
+    """D1, D2, D3+, θ and θ per type, or the first of these."""
+    cdef Smoothing made
+    cdef size_t k
+    values = [float(value) for value in row] + [0.0] * (5 - len(row))
+    for k in range(3):
+        made.discount[k] = values[k]
+    made.concentration, made.per_type = values[3:]
+    return made
+
+
+cdef Level level_of(row) except *:
+    cdef Level made
+    made.lone = smoothing_of(row[:5])
+    made.other = smoothing_of(row[5:] if len(row) == 10 else row)
+    return made
+
+
 cdef class Model:
     """A language model over a LanguageIndex.
 
@@ -360,11 +397,16 @@ cdef class Model:
     order : tokens of an n-gram at most, 0 for no limit
     min_count : n-grams that occur less often are treated as unseen
     weight : of stupid backoff
-    discounts : (n, 3) float64, D1, D2, D3+ of lengths 1 … n, the last one reused above (Kneser-Ney)
-    top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
-    empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3 (Kneser-Ney)
-    n_left_of_end : different tokens before `</s>` (Kneser-Ney)
-    frequent : what `counts_of_counts` gave of frequent n-grams, which need then not be counted again (Kneser-Ney). Raises
+
+    Of interpolated models:
+
+    levels : of lengths 1 … n, the last one reused above: D1, D2, D3+, θ and θ per type, or the first of these; of ten
+        numbers, the first five are those of contexts that one token follows
+    top : the same of length `order`, by occurrences
+    by_occurrences : n-grams of every length count by occurrences; needs one level, and none of what follows
+    empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3
+    n_left_of_end : different tokens before `</s>`
+    frequent : what `counts_of_counts` gave of frequent n-grams, which need then not be counted again. Raises
         ValueError if they occur another number of times.
     """
 
@@ -372,9 +414,9 @@ cdef class Model:
     cdef readonly LanguageIndex index
 
     def __cinit__(self, LanguageIndex index, str kind, uint32_t order=0, int64_t min_count=1, double weight=0.4,
-                  discounts=None, top=None, empty=None, int64_t n_left_of_end=0, frequent=()):
+                  levels=((0.5, 1.0, 1.5),), top=(), bint by_occurrences=False, empty=None, int64_t n_left_of_end=0,
+                  frequent=()):
         cdef ModelSettings settings
-        cdef discount3 discount
         cdef size_t k
         cdef Poll poll = current_poll()
         if order >= 2**31 or min_count < 1:
@@ -384,19 +426,18 @@ cdef class Model:
         settings.least = min_count
         settings.weight = weight
         settings.n_left_of_end = n_left_of_end
-        for row in discounts if discounts is not None else ((0.5, 1.0, 1.5),):
-            for k in range(3):
-                discount[k] = row[k]
-            settings.discounts.push_back(discount)
+        for row in levels:
+            settings.levels.push_back(level_of(row))
+        settings.top = level_of(top)
+        settings.by_occurrences = by_occurrences
         for k in range(3):
-            settings.top[k] = top[k] if top is not None else 0.0
             settings.empty.n[k] = empty[k + 1] if empty is not None else 0
         settings.empty.total = empty[0] if empty is not None else 0
         settings.empty.pruned = 0
         self.index = index
         with nogil:
             self.model.reset(new CppModel(&index.data, settings, &poll))
-        if kind == "kneser_ney" and min_count == 1:
+        if kind == "interpolated" and not by_occurrences and min_count == 1:
             for row in frequent:
                 if not self.model.get().know(frequent_ngram(row)):
                     raise ValueError(f"the tokens {list(row[FREQUENT_NUMBERS:])} do not occur {row[0]} times")
@@ -469,7 +510,7 @@ cdef class Model:
         return out
 
     def distribution(self, context, bint begins=False):
-        """Kneser-Ney: P(w | context) of the index's types in order, then of END, then of any unknown token."""
+        """Interpolated models: P(w | context) of the index's types in order, then of END, then of any unknown token."""
         context = id_array(context, BEGIN)
         cdef const int64_t[::1] view = context
         cdef int64_t nothing = 0
@@ -483,7 +524,7 @@ cdef class Model:
         return out
 
     def shares(self, context, bint begins=False):
-        """Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context.
+        """Interpolated models and stupid backoff: P(w | context) of the tokens that follow a suffix of the context.
 
         Returns: places (k,) int64 ascending, of types in the index's order, END's after the last; probs (k,) float64;
         and the factor by which `unigrams` gives the probability of any other. Raises ValueError for another model.
@@ -508,7 +549,7 @@ cdef class Model:
 
     def unigrams(self):
         """Return the values of the index's types, and then of END, without context: (k,) float64, probabilities
-        (Kneser-Ney) or counts (stupid backoff; 0 for those that are not frequent enough).
+        (interpolated models) or counts (stupid backoff; 0 for those that are not frequent enough).
         """
         cdef Poll poll = current_poll()
         cdef const vector[double]* found
@@ -544,8 +585,51 @@ cdef class Model:
         return tokens, counts, context_count, length
 
 
+cdef class LeftOut:
+    """Tokens of the corpus as an interpolated model with a least count of 1 would see them if they were not there.
+
+    n_wanted : about how many tokens; chosen by their text, whatever the segments are
+    """
+
+    cdef CppLeftOut data
+
+    def __cinit__(self, Model model not None, uint64_t n_wanted):
+        cdef unique_ptr[LeftOutSample] sample
+        cdef Poll poll = current_poll()
+        with nogil:
+            sample.reset(new LeftOutSample(model.model.get()[0], n_wanted, &poll))
+            self.data = sample.get().levels()
+
+    def __len__(self):
+        return self.data.weights.size()
+
+    def log_likelihood(self, levels, double base):
+        """The sum of the tokens' log-probabilities, and its gradient: float, and (lengths, 10) float64.
+
+        levels : as a Model's, each of ten numbers; of lengths 1, 2, …, the last one reused above
+        base : the probability of each token below all levels
+        """
+        cdef vector[Level] used, slopes
+        cdef Poll poll = current_poll()
+        cdef double found
+        cdef size_t i, k
+        for row in levels:
+            used.push_back(level_of(row))
+        with nogil:
+            found = self.data.log_likelihood(used, base, &slopes, &poll)
+        out = np.empty((slopes.size(), 10), dtype=np.float64)
+        cdef double[:, ::1] view = out
+        for i in range(slopes.size()):
+            for k in range(3):
+                view[i, k] = slopes[i].lone.discount[k]
+                view[i, 5 + k] = slopes[i].other.discount[k]
+            view[i, 3], view[i, 4] = slopes[i].lone.concentration, slopes[i].lone.per_type
+            view[i, 8], view[i, 9] = slopes[i].other.concentration, slopes[i].other.per_type
+        return found, out
+
+
 cdef class Sampler:
-    """Tokens drawn after a context, one by one, by a Kneser-Ney or stupid backoff model. Not for several threads.
+    """Tokens drawn after a context, one by one, by an interpolated model or stupid backoff. Not for several threads.
 
     Raises ValueError for another model.
     """

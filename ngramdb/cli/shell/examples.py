@@ -8,7 +8,7 @@ from textwrap import indent
 
 from ngramdb.lazy import imported
 from ngramdb.questions.definition import Help, request_named
-from ngramdb.registries import ASSOCIATION_MEASURES, CONTAMINATION_NAMES, KEYNESS_MEASURES
+from ngramdb.registries import ASSOCIATION_MEASURES, CONTAMINATION_NAMES, KEYNESS_MEASURES, MODELS
 
 # Addresses of questions, in the order of the grammar and in that of the examples.
 _IN_GRAMMAR = (
@@ -87,6 +87,9 @@ TOPICS: dict[str, tuple[str, str]] = {
 _ASSOCIATION = " | ".join(ASSOCIATION_MEASURES).upper()
 _CONTAMINATION = " | ".join(CONTAMINATION_NAMES).upper()
 _KEYNESS = " | ".join(KEYNESS_MEASURES).upper().replace("SIMPLE", "SIMPLE [(number)]")
+_EACH_MODEL = [f"{kind.name.upper()} {kind.parameters}" for kind in MODELS.values()]
+# Two on a line.
+_MODELS = "\n            | ".join(" | ".join(_EACH_MODEL[i : i + 2]) for i in range(0, len(_EACH_MODEL), 2))
 _GRAMMAR = (
     """\
 source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']}
@@ -99,10 +102,9 @@ function:   DUP_NGRAM_SHARE(n [AS dialect]) | TOP_NGRAM_SHARE(n [AS dialect])
             | DUP_LINE_SHARE([AS dialect]) | LOOP_SHARE(n) | SHARE_SEEN(n, k) | LONGEST_SEEN()
             | PERPLEXITY(model [FROM source])
 dialect:    DATATROVE | DATAMAP
-model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [ORDER n] [MIN COUNT k]
-            | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
 """
     f"""\
+model:      {_MODELS}
 association: {_ASSOCIATION}
 keyness:    {_KEYNESS}
 contamination: {_CONTAMINATION}

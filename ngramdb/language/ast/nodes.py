@@ -346,7 +346,7 @@ class DatePart(Node):
 
 @dataclass(frozen=True)
 class ModelClause(Node):
-    """The model after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
+    """The model after USING. `kind` is a name in `ngramdb.registries.MODELS`.
 
     `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
     """

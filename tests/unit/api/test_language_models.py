@@ -31,7 +31,16 @@ TEXTS = [
     "the cat and the dog sat",
     "a cat ran",
 ]
-MODELS = ["ngram", "ngram order 2", "infgram min count 2", "backoff", "kneser_ney", "kneser_ney order 3"]
+MODELS = [
+    "ngram",
+    "ngram order 2",
+    "infgram min count 2",
+    "backoff",
+    "kneser_ney",
+    "kneser_ney order 3",
+    "witten_bell",
+    "pitman_yor",
+]
 
 
 @pytest.fixture

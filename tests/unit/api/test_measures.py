@@ -25,6 +25,8 @@ MODELS = [
     "ngram min count 2",
     "backoff",
     "kneser_ney",
+    "witten_bell",
+    "pitman_yor",
 ]
 
 

@@ -126,7 +126,15 @@ def test_every_verb_that_asks_answers_alike(part, alone):
     assert part.count("flies like") == alone.count("flies like") == 2
     assert part.count("arrow") == 0
     assert part.count_many(["an", "flies like"]).tolist() == [2, 2]
-    for model in ("ngram", "infgram", "backoff", "kneser_ney order 3", "kneser_ney"):
+    for model in (
+        "ngram",
+        "infgram",
+        "backoff",
+        "kneser_ney order 3",
+        "kneser_ney",
+        "witten_bell",
+        "pitman_yor",
+    ):
         assert part.prob("an", given="flies like", model=model) == alone.prob(
             "an", given="flies like", model=model
         )

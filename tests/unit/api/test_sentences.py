@@ -21,6 +21,8 @@ MODELS = [
     "backoff",
     "kneser_ney",
     "kneser_ney order 3",
+    "witten_bell",
+    "pitman_yor",
 ]
 
 

@@ -18,7 +18,16 @@ KEPT = ["the cat sat", "a dog sat on the cat"]
 REMOVED = ["the zebra ran", "zebra crossing on the dog"]
 MORE = ["the bird sang", "a bird ran"]
 TEXT = "the zebra sat on a bird and the xyzzy ran"
-MODELS = ["NGRAM", "NGRAM ORDER 2", "INFGRAM", "INFGRAM MIN COUNT 2", "BACKOFF", "KNESER_NEY"]
+MODELS = [
+    "NGRAM",
+    "NGRAM ORDER 2",
+    "INFGRAM",
+    "INFGRAM MIN COUNT 2",
+    "BACKOFF",
+    "KNESER_NEY",
+    "WITTEN_BELL",
+    "PITMAN_YOR",
+]
 MODELS += ["KNESER_NEY ORDER 3", "KNESER_NEY MIN COUNT 2"]
 
 # A query, and the documents of a corpus without all the others.

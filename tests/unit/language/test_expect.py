@@ -66,7 +66,10 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
         ("COPY (DOCS LIMIT 5 ^", ("FROM", "WHERE", "ORDER BY", "OFFSET", "SAMPLE", "RETURNING")),
         ("COPY (DOCS) ^", ("TO",)),
         ("COPY a FROM 'x' ^", ("ON ERROR",)),
-        ('DIST GIVEN "x" USING ^', ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY")),
+        (
+            'DIST GIVEN "x" USING ^',
+            ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY", "WITTEN_BELL", "PITMAN_YOR"),
+        ),
         ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "WHERE", "TOP", "LIMIT", "ORDER", "MIN COUNT")),
         ("CREATE CORPUS ^", ("IF NOT EXISTS",)),
         ("CREATE CORPUS IF ^", ("NOT EXISTS",)),

@@ -195,7 +195,17 @@ token_samples = st.tuples(
     st.just("") | filled(" SEED {}", amounts),
 ).map("".join)
 models = st.one_of(
-    st.sampled_from(["INFGRAM", "NGRAM", "BACKOFF", "KNESER_NEY", "kneser_ney MIN COUNT 2 ORDER ?"]),
+    st.sampled_from(
+        [
+            "INFGRAM",
+            "NGRAM",
+            "BACKOFF",
+            "KNESER_NEY",
+            "kneser_ney MIN COUNT 2 ORDER ?",
+            "witten_bell",
+            "pitman_yor",
+        ]
+    ),
     amounts.map("NGRAM ORDER {}".format),
     filled("BACKOFF({}) ORDER {}", numbers, amounts),
     amounts.map("INFGRAM MIN COUNT {}".format),

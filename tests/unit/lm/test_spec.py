@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram
+from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor, WittenBell
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram
         (Backoff(), "BACKOFF(0.4)"),
         (Backoff(0.25, 5), "BACKOFF(0.25) ORDER 5"),
         (KneserNey(order=5, min_count=3), "KNESER_NEY ORDER 5 MIN COUNT 3"),
+        (WittenBell(order=3), "WITTEN_BELL ORDER 3"),
+        (PitmanYor(), "PITMAN_YOR"),
         (KneserNey(order=np.int64(5), min_count=np.uint8(3)), "KNESER_NEY ORDER 5 MIN COUNT 3"),
     ],
 )
@@ -29,7 +31,7 @@ def test_a_model_reads_as_it_is_written_in_the_language(spec, text):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"kind": "witten_bell"},
+        {"kind": "absolute"},
         {"kind": "ngram", "order": 0},
         {"kind": "ngram", "order": True},
         {"kind": "ngram", "order": np.bool_(True)},

@@ -75,7 +75,10 @@ def texts(marked: str) -> list[str]:
         # keywords, in the letters that were begun
         ("COUN|", ["COUNT"]),
         ("coun|", ["count"]),
-        ('DIST GIVEN "a" USING |', ["NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY"]),
+        (
+            'DIST GIVEN "a" USING |',
+            ["NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY", "WITTEN_BELL", "PITMAN_YOR"],
+        ),
         ('DIST GIVEN "a" USING inf|', ["infgram"]),
         ('COLLOCATES OF "a" WINDOW |', ["SENTENCE"]),
         ('COLLOCATES OF "a" WINDOW sen|', ["sentence"]),

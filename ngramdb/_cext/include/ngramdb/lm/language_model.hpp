@@ -1,9 +1,8 @@
 // Probabilities of tokens under the classical models, all over the same walk along the suffixes of the
 // context.
 //
-// n-gram and ∞-gram (Liu et al. 2024, section 2), stupid backoff (Brants et al. 2007, equation 5),
-// interpolated modified Kneser-Ney (Chen & Goodman 1999, section 3; without a limit on order: Shareghi et al.
-// 2016, section 2).
+// n-gram and ∞-gram (Liu et al. 2024, section 2), stupid backoff (Brants et al. 2007, equation 5), and interpolated
+// models, which differ by their parameters alone (interpolation.hpp).
 #pragma once
 
 #include <atomic>
@@ -17,13 +16,14 @@
 #include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/lm/counts_of_counts.hpp"
 #include "ngramdb/lm/graph_pool.hpp"
+#include "ngramdb/lm/interpolation.hpp"
 #include "ngramdb/lm/suffix_walk.hpp"
 #include "ngramdb/lm/token_shares.hpp"
 
 namespace ngramdb {
 namespace lm {
 
-enum class Kind { kNgram = 0, kInfgram = 1, kBackoff = 2, kKneserNey = 3 };
+enum class Kind { kNgram = 0, kInfgram = 1, kBackoff = 2, kInterpolated = 3 };
 
 // A token under a model. prob is NaN if the model has no answer (an n-gram model after an unseen context).
 struct Scored {
@@ -44,29 +44,15 @@ static_assert(sizeof(Scored) == 48 && offsetof(Scored, prob) == 0 && offsetof(Sc
                   offsetof(Scored, suffix_count) == 40 && sizeof(bool) == 1,
               "SCORED in models.pyx has another layout");
 
-// Discounts D1, D2, D3+ of an n-gram length.
-using Discount = std::array<double, 3>;
-
-inline double discounted(int64_t adjusted, const Discount& d) {
-  if (adjusted <= 0) return 0.0;
-  return static_cast<double>(adjusted) - d[static_cast<size_t>(std::min<int64_t>(adjusted, 3) - 1)];
-}
-
-// The share of a context's probability that goes to shorter contexts: all that is discounted or pruned.
-inline double share_of_shorter(const SuccessorCounts& next, const Discount& d) {
-  double sum = static_cast<double>(next.pruned);
-  for (size_t k = 0; k < 3; ++k) sum += d[k] * static_cast<double>(next.n[k]);
-  return sum / static_cast<double>(next.total);
-}
-
 struct ModelSettings {
   Kind kind = Kind::kNgram;
   uint32_t order = 0;  // 0: no limit
   int64_t least = 1;
   double weight = 0.4;
-  std::vector<Discount> discounts;  // of lengths 1, 2, …; the last one is reused above
-  Discount top{};                   // of the greatest order, by occurrences
-  SuccessorCounts empty;            // of the empty context, by left neighbours
+  bool by_occurrences = false;    // n-grams count by occurrences at every length, all smoothed alike
+  std::vector<Level> levels;    // of lengths 1, 2, …; the last one is reused above
+  Level top;                    // of the greatest order, by occurrences
+  SuccessorCounts empty;        // of the empty context, by left neighbours
   int64_t n_left_of_end = 0;
   int64_t share_from = 1 << 13;  // tokens of a batch that threads are worth starting for; tests make it small
 };
@@ -103,6 +89,7 @@ constexpr double kUnknownShare = 1.6069380442589993e-40;
 constexpr double kLeastScore = std::numeric_limits<double>::min();
 
 class Model {
+  friend class LeftOutSample;
   friend class Sampler;
   friend class TextState;
 
@@ -110,15 +97,16 @@ class Model {
   Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), settings_(settings) {
     walk_.columns = &data->columns;
     walk_.vocabulary = data->vocabulary.get();
-    walk_.cache = settings_.kind == Kind::kKneserNey ? &cache_ : nullptr;
+    walk_.cache = is_interpolated() ? &cache_ : nullptr;
     if (settings_.order > 0) walk_.longest = settings_.order - 1;
     walk_.least = settings_.least;
-    walk_.raw_at_longest = settings_.kind == Kind::kKneserNey && settings_.order > 0;
-    if (settings_.kind == Kind::kKneserNey && (settings_.least > 1 || settings_.order == 1)) count_empty(stop);
+    walk_.raw = is_interpolated() && settings_.by_occurrences;
+    walk_.raw_at_longest = is_interpolated() && settings_.order > 0;
+    if (is_interpolated() && (settings_.least > 1 || settings_.order == 1 || settings_.by_occurrences)) count_empty(stop);
   }
 
-  // Takes for known what has been counted of a frequent n-gram (Kneser-Ney with a least count of 1). False if the corpus
-  // has it another number of times.
+  // Takes for known what has been counted of a frequent n-gram (interpolated models by left neighbours, with a least
+  // count of 1). False if the corpus has it another number of times.
   bool know(const FrequentNgram& ngram) const {
     const size_t w = data_->columns.width();
     std::vector<int64_t> ids;
@@ -150,17 +138,17 @@ class Model {
   void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const int64_t* token_offsets,
                 const uint8_t* begins, size_t n, Scored* out, StopFlag stop) const;
 
-  // Kneser-Ney: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token: out has
+  // Interpolated models: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token: out has
   // n_outcomes() numbers.
   void distribution(const int64_t* ids, size_t n, bool begins, double* out, StopFlag stop) const;
   size_t n_outcomes() const { return data_->vocabulary->size() + 2; }
 
-  // Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context. Any other has
+  // Interpolated models and stupid backoff: P(w | context) of the tokens that follow a suffix of the context. Any other has
   // `rest` times its entry of `unigrams`.
   TokenShares shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
 
-  // The value of every type without context, in the vocabulary's order, and then of `</s>`: a probability under Kneser-Ney;
-  // a count under stupid backoff, 0 if it is below the least count.
+  // The value of every type without context, in the vocabulary's order, and then of `</s>`: a probability in
+  // interpolated models; a count under stupid backoff, 0 if it is below the least count.
   const std::vector<double>& unigrams(StopFlag stop) const;
 
   // The successors of the suffix that the model uses, code and count; context_count and length of the suffix.
@@ -201,6 +189,10 @@ class Model {
     size_t n;
     bool begins;
   };
+
+  bool is_interpolated() const { return settings_.kind == Kind::kInterpolated; }
+  // Whether n-grams of this length count by occurrences.
+  bool is_raw(size_t length) const { return settings_.by_occurrences || settings_.order == length; }
 
   bool ends_sentence(int64_t id) const { return id == kEnd || id == data_->columns.separator(); }
   bool begins_sentence(int64_t id) const { return id == kBegin || id == data_->columns.separator(); }
@@ -260,19 +252,19 @@ class Model {
   Scored evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored by_formula(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored advance(Lane& lane, bool sentences, Workspace& work, StopFlag stop) const;
-  Scored kneser_ney(const Walk& walk) const;
-  double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const;
-  double through_node(double p, const SuffixNode& node, const Record& record, bool extended) const;
+  Scored interpolated(const Walk& walk) const;
+  double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Level& level) const;
+  double through_node(double p, const SuffixNode& node, const Record& record, int64_t extended) const;
   double price(const SuffixGraph& graph, NodeId v, int64_t extended, int64_t n_left, double shorter) const;
   Scored ngram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored backoff(const Walk& walk, const Step& step) const;
 
   // The probability of an out-of-vocabulary token without context.
-  double p_unknown() const { return interpolate(1.0 / n_vocabulary(), settings_.empty, 0, discount(1)); }
+  double p_unknown() const { return interpolate(1.0 / n_vocabulary(), settings_.empty, 0, level(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;
-  ShareList kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const;
+  ShareList interpolated_shares(const Walk& walk, Workspace& work, StopFlag stop) const;
   ShareList backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const;
 
   // Tokens of the longest suffix that is walked, and of what stupid backoff counts the lost tokens from.
@@ -281,14 +273,14 @@ class Model {
     return walk.starts.alive ? size_t{walk.starts.n_tokens} + 1 : size_t{walk.node().length};
   }
 
-  // Kneser-Ney: successors of a node, with running sums of discounted counts.
+  // Interpolated models: successors of a node, with running sums of discounted counts.
   SuccessorCache::Entry discounted_successors(const Walk& walk, NodeId v, Workspace& work, StopFlag stop) const {
     const size_t length = size_t{(*walk.graph)[v].length} + 1;
-    const Discount& d = discount(length);
+    const Discount& d = level(length).of(walk.record(v, work, stop).next).discount;
     return walk.successor_list(v, successors_, work, stop, [&](SuccessorList& found) {
       double sum = 0.0;
       for (const Successor& f : found.list) {
-        if (f.count >= settings_.least) sum += discounted(settings_.order == length ? f.count : f.n_left, d);
+        if (f.count >= settings_.least) sum += discounted(is_raw(length) ? f.count : f.n_left, d);
         found.sums.push_back(sum);
       }
     });
@@ -327,9 +319,9 @@ class Model {
     return found == successors.list.end() || found->code != code ? nullptr : &*found;
   }
 
-  const Discount& discount(size_t length) const {
+  const Level& level(size_t length) const {
     if (settings_.order > 0 && length >= settings_.order) return settings_.top;
-    return settings_.discounts[std::min(length, settings_.discounts.size()) - 1];
+    return settings_.levels[std::min(length, settings_.levels.size()) - 1];
   }
 
   LanguageData* data_;

@@ -65,6 +65,14 @@ class Column {
     });
   }
 
+  // Calls visit(position) for the start of every sentence that is not empty, in no order that means anything.
+  template <class Visit>
+  void each_start(StopFlag stop, Visit visit) const {
+    each_sentence(stop, [&](Position at, bool is_empty) {
+      if (!is_empty) visit(at);
+    });
+  }
+
   // The symbol before each row, and the one `depth` symbols after its start.
   void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
     segment_.neighbours(rows, depth, lefts, nexts);

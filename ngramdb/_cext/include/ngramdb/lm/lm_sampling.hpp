@@ -1,7 +1,7 @@
 // Drawing tokens one after the other by a model's probabilities, without making a distribution for each.
 //
-// Kneser-Ney: from the longest context to the shortest each level either gives the token, by its discounted counts, or
-// leaves it to the next one. Stupid backoff: a level gives what no longer context has; its scores are divided by their
+// Interpolated models: from the longest context to the shortest each level either gives the token, by its discounted
+// counts, or leaves it to the next one. Stupid backoff: a level gives what no longer context has; its scores are divided by their
 // sum.
 #pragma once
 
@@ -23,13 +23,13 @@ class Sampler {
  public:
   static constexpr int64_t kUnknown = -1;
 
-  // For Kneser-Ney and stupid backoff. The model must live as long.
+  // For interpolated models and stupid backoff. The model must live as long.
   Sampler(const Model& model, const int64_t* ids, size_t n, bool begins, StopFlag stop)
       : model_(model),
         searches_(model.data_->columns),
         graph_(Walk::graph_of(model.walk_)),
         walk_(model.walk_, &graph_) {
-    if (model_.settings_.kind != Kind::kKneserNey && model_.settings_.kind != Kind::kBackoff) {
+    if (!model_.is_interpolated() && model_.settings_.kind != Kind::kBackoff) {
       throw std::invalid_argument("this model's tokens are drawn from its distribution");
     }
     const Model::Context used = model_.behind_border(ids, n, begins);
@@ -95,21 +95,21 @@ class Sampler {
 
   Code code_of_type(size_t type) const { return type < vocabulary().size() ? vocabulary().codes[type] : kBorder; }
 
-  // ---- Kneser-Ney ----
+  // ---- interpolated models ----
 
   // The probability of an out-of-vocabulary token after the context.
   double p_unknown(StopFlag stop) {
     const double p = walk_.price_of_unknown(work_, stop, model_.pricing(walk_));
     if (!walk_.starts.alive) return p;
-    return model_.interpolate(p, walk_.starts.next, 0, model_.discount(size_t{walk_.starts.n_tokens} + 2));
+    return model_.interpolate(p, walk_.starts.next, 0, model_.level(size_t{walk_.starts.n_tokens} + 2));
   }
 
   // In a damaged file, a level may lack the successors that its counts imply: it is skipped.
   int64_t draw_by_level(std::mt19937_64& random, StopFlag stop) {
     if (walk_.starts.alive) {
-      const Discount& d = model_.discount(size_t{walk_.starts.n_tokens} + 2);
-      if (uniform(random) >= share_of_shorter(walk_.starts.next, d)) {
-        const SuccessorList found = start_successors(d);
+      const Smoothing& smoothing = model_.level(size_t{walk_.starts.n_tokens} + 2).of(walk_.starts.next);
+      if (uniform(random) >= share_of_shorter(walk_.starts.next, smoothing)) {
+        const SuccessorList found = start_successors(smoothing.discount);
         if (!found.list.empty()) return id_of(found.list[place_of(found.sums, random)].code);
       }
     }
@@ -117,16 +117,16 @@ class Sampler {
       const SuffixNode& node = graph_[v];
       const Record record = walk_.record(v, work_, stop);
       spend(stop, Walk::kNodeWork);
-      const Discount& d = model_.discount(size_t{node.length} + 1);
-      const bool by_top = uniform(random) >= share_of_shorter(record.next, d);
-      if (!by_top && uniform(random) < model_.through_node(1.0, node, record, false)) continue;
+      const bool by_top = uniform(random) >= share_of_shorter(record.next, model_.level(size_t{node.length} + 1).of(record.next));
+      if (!by_top && uniform(random) < model_.through_node(1.0, node, record, 0)) continue;
       const SuccessorCache::Entry found = model_.discounted_successors(walk_, v, work_, stop);
       if (found->list.empty()) continue;
-      const size_t place = by_top ? place_of(found->sums, random) : place_of_kept(found->list, random);
+      const bool by_sums = by_top || model_.settings_.by_occurrences;
+      const size_t place = by_sums ? place_of(found->sums, random) : place_of_kept(found->list, random);
       return id_of(found->list[place].code);
     }
     const SuccessorCounts& empty = model_.settings_.empty;
-    if (empty.total > 0 && uniform(random) >= share_of_shorter(empty, model_.discount(1))) {
+    if (empty.total > 0 && uniform(random) >= share_of_shorter(empty, model_.level(1).of(empty))) {
       return id_of(code_of_type(place_of(model_.unigram_sums_, random)));
     }
     const auto type = static_cast<size_t>(uniform(random) * model_.n_vocabulary());

@@ -8,17 +8,16 @@ namespace lm {
 
 // P(w | suffix) = rest · P(w | empty context) + what w has in the list. From the longest suffix to the shortest, as far
 // as what is left to shorter ones is more than nothing.
-inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const {
+inline ShareList Model::interpolated_shares(const Walk& walk, Workspace& work, StopFlag stop) const {
   ShareList shares;
   double left = 1.0;
   if (walk.starts.alive) {
-    const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
+    const Smoothing& smoothing = level(size_t{walk.starts.n_tokens} + 2).of(walk.starts.next);
+    const double total = total_of(walk.starts.next, smoothing);
     walk.start_successors(walk.starts, [&](Code code, int64_t count) {
-      if (count >= settings_.least) {
-        shares.add(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
-      }
+      if (count >= settings_.least) shares.add(code, discounted(count, smoothing.discount) / total);
     });
-    left = share_of_shorter(walk.starts.next, d);
+    left = share_of_shorter(walk.starts.next, smoothing);
   }
   for (NodeId v = walk.at; v != kRoot && left > 0.0; v = (*walk.graph)[v].parent) {
     const SuffixNode& node = (*walk.graph)[v];
@@ -26,16 +25,17 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
     const SuccessorCache::Entry found = discounted_successors(walk, v, work, stop);
     spend(stop, Walk::kNodeWork + found->list.size());
     // The node's shorter lengths change a probability linearly.
-    const double low = through_node(0.0, node, record, false);
-    const double scale = through_node(1.0, node, record, false) - low;
-    const double to_shorter = share_of_shorter(record.next, discount(size_t{node.length} + 1));
-    const double gain = to_shorter * through_node(0.0, node, record, true);
-    const bool raw = settings_.order == size_t{node.length} + 1;
-    const Discount& d = discount(size_t{node.length} + 1);
-    const double total = static_cast<double>(record.next.total);
+    const double low = through_node(0.0, node, record, 0);
+    const double scale = through_node(1.0, node, record, 0) - low;
+    const Smoothing& smoothing = level(size_t{node.length} + 1).of(record.next);
+    const double to_shorter = share_of_shorter(record.next, smoothing);
+    const bool raw = is_raw(size_t{node.length} + 1);
+    const double total = total_of(record.next, smoothing);
+    double gain = to_shorter * through_node(0.0, node, record, 1);
     for (const Successor& f : found->list) {
       if (f.count < settings_.least) continue;
-      shares.add(f.code, left * (discounted(raw ? f.count : f.n_left, d) / total + gain));
+      if (settings_.by_occurrences) gain = to_shorter * through_node(0.0, node, record, f.count);
+      shares.add(f.code, left * (discounted(raw ? f.count : f.n_left, smoothing.discount) / total + gain));
     }
     left *= to_shorter * scale;
     shares.sum_if_many();
@@ -82,8 +82,7 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
 }
 
 inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
-  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
-  if (!is_kneser_ney && settings_.kind != Kind::kBackoff) {
+  if (!is_interpolated() && settings_.kind != Kind::kBackoff) {
     throw std::invalid_argument("this model has successors, no shares");
   }
   const std::vector<double>& alone = unigrams(stop);
@@ -93,13 +92,13 @@ inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, Stop
   Walk walk(walk_, &graph);
   const Context context = behind_border(ids, n, begins);
   locate(walk, context, searches, work, stop);
-  const ShareList list = is_kneser_ney ? kneser_ney_shares(walk, work, stop)
-                                       : backoff_shares(walk, context.n + context.begins, work, stop);
+  const ShareList list = is_interpolated() ? interpolated_shares(walk, work, stop)
+                                           : backoff_shares(walk, context.n + context.begins, work, stop);
   TokenShares found;
   found.rest = list.rest();
   const auto give = [&](size_t place, double amount) {
     found.places.push_back(static_cast<int64_t>(place));
-    found.probs.push_back(is_kneser_ney ? found.rest * alone[place] + amount : amount);
+    found.probs.push_back(is_interpolated() ? found.rest * alone[place] + amount : amount);
   };
   const std::vector<ShareList::Entry>& entries = list.entries();
   for (const ShareList::Entry& entry : entries) {
@@ -119,39 +118,39 @@ inline void Model::distribution(const int64_t* ids, size_t n, bool begins, doubl
 }
 
 inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
-  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
-  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
+  const std::vector<int64_t>* const lefts = is_interpolated() && !is_raw(1) ? &data_->n_left(stop) : nullptr;
   std::call_once(unigrams_once_, [&] {
     const Vocabulary& vocabulary = *data_->vocabulary;
-    const double unknown = is_kneser_ney ? p_unknown() : 0.0;
-    const double total = is_kneser_ney ? static_cast<double>(settings_.empty.total) : 1.0;
+    const Smoothing& empty = level(1).of(settings_.empty);
+    const double unknown = is_interpolated() ? p_unknown() : 0.0;
+    const double total = is_interpolated() && settings_.empty.total > 0 ? total_of(settings_.empty, empty) : 1.0;
     const auto add = [&](int64_t count, int64_t n_left) {
-      const int64_t kept = count < settings_.least ? 0 : is_kneser_ney && settings_.order != 1 ? n_left : count;
-      const double alone = is_kneser_ney ? discounted(kept, discount(1)) : static_cast<double>(kept);
-      unigrams_.push_back(total <= 0.0 ? unknown : alone / total + unknown);
+      const int64_t kept = count < settings_.least ? 0 : lefts != nullptr ? n_left : count;
+      const double alone = is_interpolated() ? discounted(kept, empty.discount) : static_cast<double>(kept);
+      unigrams_.push_back(alone / total + unknown);
     };
-    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], lefts != nullptr ? (*lefts)[i] : 0);
     add(data_->columns.n_sentences(), settings_.n_left_of_end);
   });
   return unigrams_;
 }
 
-// Running sums over the types, and then `</s>`, of what they have at the level without context: Kneser-Ney's
-// discounted counts before the uniform part, plain counts else.
+// Running sums over the types, and then `</s>`, of what they have at the level without context: in interpolated
+// models discounted counts before the uniform part, else plain counts.
 inline const std::vector<double>& Model::unigram_sums(StopFlag stop) const {
-  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
-  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
+  const std::vector<int64_t>* const lefts = is_interpolated() && !is_raw(1) ? &data_->n_left(stop) : nullptr;
   std::call_once(sums_once_, [&] {
     const Vocabulary& vocabulary = *data_->vocabulary;
+    const Smoothing& empty = level(1).of(settings_.empty);
     double sum = 0.0;
     const auto add = [&](int64_t count, int64_t n_left) {
-      const int64_t adjusted = settings_.order == 1 ? count : n_left;
+      const int64_t adjusted = lefts != nullptr ? n_left : count;
       if (count >= settings_.least) {
-        sum += is_kneser_ney ? discounted(adjusted, discount(1)) : static_cast<double>(count);
+        sum += is_interpolated() ? discounted(adjusted, empty.discount) : static_cast<double>(count);
       }
       unigram_sums_.push_back(sum);
     };
-    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], lefts != nullptr ? (*lefts)[i] : 0);
     add(data_->columns.n_sentences(), settings_.n_left_of_end);
   });
   return unigram_sums_;

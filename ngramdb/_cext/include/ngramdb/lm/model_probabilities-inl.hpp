@@ -9,7 +9,7 @@ namespace ngramdb {
 namespace lm {
 
 inline void Model::count_empty(StopFlag stop) {
-  const bool raw = settings_.order == 1;
+  const bool raw = is_raw(1);
   settings_.empty = SuccessorCounts{};
   const Vocabulary& vocabulary = *data_->vocabulary;
   const std::vector<int64_t>* const lefts = raw ? nullptr : &data_->n_left(stop);
@@ -20,32 +20,39 @@ inline void Model::count_empty(StopFlag stop) {
   settings_.empty.add(raw ? n_sentences : settings_.n_left_of_end, n_sentences >= settings_.least);
 }
 
-// ---- Kneser-Ney -----------------------------------------------------------------------------------------
+// ---- interpolated models ---------------------------------------------------------------------------------
 
 // One level: p is the probability under the next shorter context.
-inline double Model::interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const {
+inline double Model::interpolate(double p, const SuccessorCounts& next, int64_t adjusted,
+                                 const Level& level) const {
   if (next.total <= 0) return p;
-  return discounted(adjusted, d) / static_cast<double>(next.total) + share_of_shorter(next, d) * p;
+  const Smoothing& smoothing = level.of(next);
+  return discounted(adjusted, smoothing.discount) / total_of(next, smoothing) + share_of_shorter(next, smoothing) * p;
 }
 
-// The lengths of a node below its longest: each successor has one left neighbour there, the same at every length.
-inline double Model::through_node(double p, const SuffixNode& node, const Record& record, bool extended) const {
+// The lengths of a node below its longest: each successor has one left neighbour there, the same at every length, or the
+// same occurrences. extended: those of the node that the token follows, 0 if they are below the least count.
+inline double Model::through_node(double p, const SuffixNode& node, const Record& record, int64_t extended) const {
   if (node.shortest == node.length) return p;
-  const double n_next = static_cast<double>(record.n_next);
-  const double n_kept = static_cast<double>(record.n_next_kept);
+  const SuccessorCounts next =
+      settings_.by_occurrences
+          ? record.next
+          : SuccessorCounts{record.n_next, record.n_next - record.n_next_kept, {record.n_next_kept, 0, 0}};
+  const int64_t adjusted = settings_.by_occurrences ? extended : extended > 0;
   size_t length = node.shortest;
   double add = 0.0, share = 1.0;
-  const auto level = [&](const Discount& d) {
-    add = extended ? (1.0 - d[0]) / n_next : 0.0;
-    share = (d[0] * n_kept + n_next - n_kept) / n_next;
+  const auto take = [&](const Level& level) {
+    const Smoothing& smoothing = level.of(next);
+    add = discounted(adjusted, smoothing.discount) / total_of(next, smoothing);
+    share = share_of_shorter(next, smoothing);
   };
-  for (; length < node.length && length + 1 < settings_.discounts.size(); ++length) {
-    level(discount(length + 1));
+  for (; length < node.length && length + 1 < settings_.levels.size(); ++length) {
+    take(level(length + 1));
     p = add + share * p;
   }
   if (length == node.length) return p;
   // From here on all levels are alike: a geometric series.
-  level(discount(length + 1));
+  take(level(length + 1));
   const double n = static_cast<double>(node.length - length);
   if (share >= 1.0) return p + n * add;
   const double power = std::pow(share, n);
@@ -58,13 +65,13 @@ inline double Model::price(const SuffixGraph& graph, NodeId v, int64_t extended,
   const SuffixNode& node = graph[v];
   const size_t n = size_t{node.length} + 1;
   const bool is_extended = extended >= settings_.least;
-  const int64_t adjusted = !is_extended ? 0 : settings_.order == n ? extended : n_left;
-  if (v == kRoot) return interpolate(1.0 / n_vocabulary(), settings_.empty, adjusted, discount(n));
-  const double p = through_node(shorter, node, graph.record(v), is_extended);
-  return interpolate(p, graph.record(v).next, adjusted, discount(n));
+  const int64_t adjusted = !is_extended ? 0 : is_raw(n) ? extended : n_left;
+  if (v == kRoot) return interpolate(1.0 / n_vocabulary(), settings_.empty, adjusted, level(n));
+  const double p = through_node(shorter, node, graph.record(v), is_extended ? extended : 0);
+  return interpolate(p, graph.record(v).next, adjusted, level(n));
 }
 
-inline Scored Model::kneser_ney(const Walk& walk) const {
+inline Scored Model::interpolated(const Walk& walk) const {
   Scored out;
   const SuffixNode& used = (*walk.graph)[walk.edge.used];
   double p = walk.edge.prob;
@@ -74,7 +81,7 @@ inline Scored Model::kneser_ney(const Walk& walk) const {
   if (walk.starts_before.alive) {
     const size_t n = size_t{walk.starts_before.n_tokens} + 2;
     const bool extended = walk.starts_extended >= settings_.least;
-    p = interpolate(p, walk.starts_before.next, extended ? walk.starts_extended : 0, discount(n));
+    p = interpolate(p, walk.starts_before.next, extended ? walk.starts_extended : 0, level(n));
     if (extended) {
       out.effective_n = static_cast<int32_t>(n);
       out.count = walk.starts_extended;
@@ -154,7 +161,7 @@ inline Scored Model::by_formula(const Walk& walk, const Step& step, Workspace& w
     case Kind::kNgram: return ngram(walk, step, work, stop);
     case Kind::kInfgram: return infgram(walk, step, work, stop);
     case Kind::kBackoff: return backoff(walk, step);
-    case Kind::kKneserNey: return kneser_ney(walk);
+    case Kind::kInterpolated: return interpolated(walk);
   }
   throw std::invalid_argument("a kind of model without a probability");
 }
@@ -163,7 +170,7 @@ inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& wor
   Scored out = by_formula(walk, step, work, stop);
   out.suffix_n = out.effective_n;
   out.suffix_count = out.context_count;
-  if (settings_.kind == Kind::kKneserNey || settings_.kind == Kind::kBackoff) {
+  if (is_interpolated() || settings_.kind == Kind::kBackoff) {
     // The counts of these models are those of the longest suffix that the token follows.
     out.suffix_n = static_cast<int32_t>(walk.longest_before() + 1);
     const bool is_empty = walk.before == kRoot && !walk.starts_before.alive;

@@ -117,7 +117,7 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
   const bool is_begin = lane.at < lane.stop && begins_sentence(lane.document[lane.at]);
   if (is_begin && !step.is_end) {
     // Given, not predicted; what it costs is that the context does not reach across it.
-    scored.prob = settings_.kind == Kind::kKneserNey ? scored.prob / p_unknown() : 1.0;
+    scored.prob = is_interpolated() ? scored.prob / p_unknown() : 1.0;
   }
   if (is_begin || step.is_end) {
     lane.walk.reset(is_begin, stop);

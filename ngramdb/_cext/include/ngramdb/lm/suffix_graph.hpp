@@ -49,7 +49,8 @@ struct Edge {
   NodeId used = kRoot;      // the longest suffix of the node that the token follows often enough, or the root
   int64_t extended = 0;     // net count of the node's occurrences that the token follows
   int64_t used_count = 0;   // the same of `used`
-  double prob = 0.0;        // Kneser-Ney
+  int64_t n_left = 0;       // of interpolated models: different left neighbours of the node and the token
+  double prob = 0.0;        // of interpolated models
 };
 
 class SuffixGraph {

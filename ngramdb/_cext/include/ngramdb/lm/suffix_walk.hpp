@@ -25,7 +25,8 @@ struct WalkSettings {
   RecordCache* cache = nullptr;       // null: no records are wanted
   uint32_t longest = UINT32_MAX - 2;  // tokens of a context at most, `<s>` included
   int64_t least = 1;                  // rarer n-grams count as unseen
-  bool raw_at_longest = false;        // contexts of the greatest length count their successors by occurrences
+  bool raw = false;                   // contexts count their successors by occurrences
+  bool raw_at_longest = false;        // those of the greatest length do
 };
 
 // A search that a walk waits for.
@@ -176,7 +177,7 @@ class Walk {
     keep_made();
   }
 
-  // Kneser-Ney: returns the probability of an unknown token after the context, without a step.
+  // Interpolated models: returns the probability of an unknown token after the context, without a step.
   template <class Price>
   double price_of_unknown(Workspace& work, StopFlag stop, Price price) {
     symbol_ = kUnknownSymbol;
@@ -243,6 +244,15 @@ class Walk {
   const Record& record(NodeId v, Workspace& work, StopFlag stop) const {
     learn(v, work, stop);
     return graph->record(v);
+  }
+
+  // After a step: the nodes of the context from before, the longest first, each with the token's edge.
+  template <class Visit>
+  void each_edge(Visit visit) const {
+    for (NodeId v = before;; v = (*graph)[v].parent) {
+      visit(v, *graph->find(v, symbol_));
+      if (v == kRoot) return;
+    }
   }
 
   // The nodes of the context but the root, the longest first.
@@ -442,7 +452,7 @@ class Walk {
     } else {
       std::vector<Range> ends;
       extended = settings_.columns->ends(graph->rows(v), node.length, ends);
-      if (settings_.cache != nullptr && extended >= settings_.least) {
+      if (settings_.cache != nullptr && !settings_.raw && extended >= settings_.least) {
         *n_left = settings_.columns->n_left_of_ends(ends, work, stop);
       }
     }
@@ -470,6 +480,7 @@ class Walk {
   int64_t n_left_of(size_t i, Workspace& work, StopFlag stop) const {
     const Edge& made = made_[i];
     if (made.extended < settings_.least) return 0;
+    if (settings_.raw) return 1;  // without use
     // A longer suffix occurs as often.
     if (i + 1 < made_.size() && made_[i + 1].extended == made.extended) return 1;
     if ((*graph)[made.target].length != (*graph)[made.node].length + 1) return 1;  // for the greatest order, without use
@@ -481,6 +492,7 @@ class Walk {
     Edge& made = made_[i];
     if (made.node != kRoot) learn(made.node, work, stop);
     const double shorter = i > 0 ? made_[i - 1].prob : made.prob;  // a known edge was copied
+    edge.n_left = made.n_left = n_left;
     edge.prob = made.prob = price(made.node, made.extended, n_left, shorter);
   }
 
@@ -674,14 +686,19 @@ class Walk {
     const bool is_kept = settings_.columns->n_rows(rows) > kKeptFrom;
     const RecordCache::Key key = key_of(rows, w_, node.length);
     if (!is_kept || !settings_.cache->get(key, &record)) {
-      const bool raw = settings_.raw_at_longest && node.length == settings_.longest;
+      const bool raw = settings_.raw || (settings_.raw_at_longest && node.length == settings_.longest);
       const auto see = [&](const Successor& f) {
         const bool kept = f.count >= settings_.least;
         record.next.add(raw ? f.count : f.n_left, kept);
         ++record.n_next;
         record.n_next_kept += kept;
       };
-      if (node.length >= kRepeatedLength && settings_.columns->n_rows(rows) > kRepeated) {
+      if (settings_.raw) {
+        std::vector<std::pair<Code, int64_t>> counts;
+        next_counts(v, counts, stop);
+        for (const auto& entry : counts) see(Successor{entry.first, entry.second, 0});
+        spend(stop, counts.size());
+      } else if (node.length >= kRepeatedLength && settings_.columns->n_rows(rows) > kRepeated) {
         record.n_left = visit_beside(v, stop, see);
       } else {
         record.n_left = settings_.columns->successors(rows, node.length, work, stop, see);
