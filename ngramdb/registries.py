@@ -102,7 +102,7 @@ MODELS = {
     one.name: one
     for one in (
         ModelKind("ngram", is_relative=True),
-        ModelKind("infgram", is_relative=True, parameters="[MIN COUNT k]"),
+        ModelKind("infgram", is_relative=True),
         ModelKind("backoff", is_probability=False, parameters="[(weight)] [ORDER n] [MIN COUNT k]"),
         ModelKind("kneser_ney", needs_statistics=True),
         ModelKind("witten_bell"),
