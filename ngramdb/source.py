@@ -6,7 +6,7 @@ segment's sign, sorted documents are concatenated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -109,3 +109,4 @@ class Catalog(Protocol):
     def check_setting(self, name: str, value: Any, /) -> Any: ...
     def disabled_rules(self) -> frozenset[str]: ...
     def match(self) -> str: ...
+    def texts_of_file(self, path: str, options: Mapping[str, Any], takes_ids: bool, /) -> Iterable[Any]: ...

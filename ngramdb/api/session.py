@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from ngramdb.errors import NgramdbError, QueryCancelled, StorageError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api.verbs import contamination, corpora, decontaminating, exporting, range_files
+    from ngramdb.api.verbs import contamination, corpora, decontaminating, evaluation, exporting, range_files
     from ngramdb.api.verbs import corpora as analyzing
     from ngramdb.engine.changes import audit, compaction, removals
     from ngramdb.engine.changes import change as changes
@@ -45,6 +45,7 @@ else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
     contamination = lazy_module("ngramdb.api.verbs.contamination")
     decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
+    evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     audit = lazy_module("ngramdb.engine.changes.audit")
     changes = lazy_module("ngramdb.engine.changes.change")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
@@ -110,6 +111,10 @@ class DatabaseSession:
 
     def match(self) -> str:
         return self._database.settings.match
+
+    def texts_of_file(self, path: str, options: Mapping[str, Any], takes_ids: bool, /) -> Iterable[Any]:
+        """Return the documents of files, as texts or as token ids."""
+        return evaluation.documents_of_files([path], takes_ids=takes_ids, **options)
 
     # ---- what tables show -------------------------------------------------------------------------------
 

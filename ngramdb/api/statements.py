@@ -22,7 +22,7 @@ from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.questions.binder import make_plan
 from ngramdb.questions.parsing import parsed
-from ngramdb.questions.plans import Action, is_question, run
+from ngramdb.questions.plans import Action, Query, is_question, run
 
 if TYPE_CHECKING:
     from ngramdb.planner import cautions
@@ -169,6 +169,8 @@ def _check_reads(statement: ast.Statement, sql: str) -> None:
 
 
 def _reads(plan: plans.Plan) -> bool:
+    if isinstance(plan.asked, Query) and plan.asked.path is not None:
+        return False  # it reads a file beside the database
     return is_question(plan.asked) or (isinstance(plan, Action) and plan.only_reads)
 
 

@@ -64,6 +64,10 @@ VERBS = (
     "draft",
     "perplexity",
     "agreement",
+    "perplexity_table",
+    "agreement_table",
+    "novelty",
+    "continuations",
 )
 #: Its properties, which are requested in the same way.
 PROPERTIES = ("n_documents", "n_tokens")

@@ -18,11 +18,13 @@ CLAUSE_HEADS = frozenset(
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
         *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST", "LENGTH"),
-        *("CONTAINED", "CANDIDATES", "CONTEXT", "GAP", "MAX"),
+        *("CONTAINED", "CANDIDATES", "CONTEXT", "GAP", "MAX", "ORDERS", "SKIP"),
     }
 )
 # Clauses that a statement cannot do without.
 _REQUIRED = {"CUT": "WHERE", "DELETE": "WHERE", "GENERATE": "TOKENS"}
+# Statements with texts after OF.
+_MEASURES = (["PERPLEXITY"], ["AGREEMENT"], ["NOVELTY"])
 # Modifiers allowed once after an n-gram.
 _MODIFIERS = frozenset({"MATCH", "IGNORE", "PREFIX"})
 # Terminals that begin another part of a pattern.
@@ -142,12 +144,17 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         ["COLLOCATES"],
         ["KEYWORDS"],
         ["DISPERSION"],
+        *_MEASURES,
     ):  # elsewhere BY continues GROUP and ORDER
         given |= {"BY"}.intersection(scope)
     if "NEAR" in head[:2]:  # elsewhere NGRAM is a model
         given |= {"NGRAM"}.intersection(scope)
     if head[:1] == ["DUPLICATES"]:
         given = given - {"LENGTH"} | _given_to_duplicates(head)
+    if head[:1] in _MEASURES and "FROM" in scope and "WHERE" not in scope[scope.index("FROM") :]:
+        given -= {"WHERE"}  # each source has a condition of its own
+    if head[:1] == ["NOVELTY"]:  # elsewhere NGRAMS is a statement
+        given |= {"NGRAMS"}.intersection(scope)
     if head[:1] == ["DECONTAMINATE"]:
         given |= {"BY", "DELETE"}.intersection(scope)
     if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
@@ -241,7 +248,6 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "COLLOCATES": ("COLLOCATIONS",),
     "KEYWORDS": ("KEYNESS",),
     "TRACE": ("ATTRIBUTE",),
-    "SCORE": ("PERPLEXITY",),
     "ADD": ("INSERT", "PLUS", "UNION", "APPEND"),
     "SET": ("PRAGMA",),
     "CHECK": ("VERIFY",),

@@ -221,6 +221,11 @@ def _first_node(children: Sequence[Any]) -> Any:
     return next(node for node in map(node_of, children) if isinstance(node, ast.Node))
 
 
+def _flat(children: Sequence[Any]) -> list[Any]:
+    """Return the parts, with those of lists in place of these."""
+    return [part for child in children for part in (child if isinstance(child, list) else [child])]
+
+
 class QuestionRules:
     """One method per rule, called with the rule's tokens and the values of its parts."""
 
@@ -280,7 +285,51 @@ class QuestionRules:
             )
         return statement_of(ast.Generate, children, context=_first_node(children))
 
+    def perplexity(self, children: list[Any]) -> ast.Perplexity:
+        return statement_of(ast.Perplexity, _flat(children))
+
+    def agreement(self, children: list[Any]) -> ast.Agreement:
+        return statement_of(ast.Agreement, _flat(children))
+
+    def novelty(self, children: list[Any]) -> ast.Novelty:
+        return statement_of(ast.Novelty, _flat(children))
+
+    def continuations(self, children: list[Any]) -> ast.Continuations:
+        return statement_of(ast.Continuations, children, ngram=_first_node(children))
+
     # ---- clauses
+
+    def of_texts(self, children: list[Any]) -> Clause:
+        what, options = node_of(children[1]), clauses_of(children).get("The list of options", ())
+        if is_terminal(children[1], "PATH_LITERAL"):
+            found = ast.Measured(path=what, options=options, span=span_of(children))
+        elif isinstance(what, ast.DocumentsOf):
+            found = ast.Measured(documents=what, span=span_of(children))
+        else:
+            found = ast.Measured(ngram=what, span=span_of(children))
+        return clause_of("OF", found, children)
+
+    def from_where(self, children: list[Any]) -> list[Clause]:
+        """FROM, and the condition on the documents of that corpus."""
+        return [clause_of("FROM", children[1], children[:2]), *children[2:]]
+
+    def using_models(self, children: list[Any]) -> Clause:
+        models = tuple(child for child in children if isinstance(child, ast.ModelClause))
+        return clause_of("USING", models, children)
+
+    def orders(self, children: list[Any]) -> Clause:
+        return clause_of("ORDERS", tuple(map(node_of, children[1::2])), children)
+
+    def by_units(self, children: list[Any]) -> Clause:
+        unit = children[1]
+        if isinstance(unit, Lexeme) and unit.node is None:
+            unit = ast.Name(unit.type.lower(), span=span_of(children[1:]))
+        return clause_of("BY", node_of(unit), children)
+
+    by_agreement = by_units
+    of_lengths = valued_clause("NGRAMS")
+    skip = valued_clause("SKIP")
+    with_argmax = flag_clause("WITH ARGMAX")
 
     def term(self, children: list[Any]) -> ast.SourceTerm:
         version = children[3].node if len(children) > 1 else None

@@ -414,7 +414,7 @@ def measure_agreement(
             table += counted.astype(np.int64)
         if progress is not None:
             progress(n_documents, int(tables[0].sum()))
-    mean, median = _middle(tables[0, 1:])
+    mean, median = middle(tables[0, 1:])
     n_tokens, n_agreeing, n_sparse, n_sparse_agreeing = tables[:, 1:]
     return Agreement(n_tokens, n_agreeing, n_sparse, n_sparse_agreeing, mean, median)
 
@@ -423,7 +423,7 @@ def _share(part: np.int64, whole: np.int64) -> float:
     return float(part / whole) if whole else float("nan")
 
 
-def _middle(histogram: Integers) -> tuple[float, float]:
+def middle(histogram: Integers) -> tuple[float, float]:
     """Return mean and median of effective n."""
     total = int(histogram.sum())
     if total == 0:

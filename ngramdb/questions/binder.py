@@ -24,7 +24,9 @@ from ngramdb.source import Catalog, Corpus
 if TYPE_CHECKING:
     from ngramdb.planner import bind_conditions
     from ngramdb.questions import (
+        agreement,
         collocates,
+        continuations,
         corpora,
         count,
         cuts,
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
         keywords,
         kwic,
         maintenance,
+        model_tables,
         near_duplicates,
         ngrams,
+        novelty,
         prob,
         score,
         show,
@@ -49,8 +53,10 @@ if TYPE_CHECKING:
     )
 else:
     bind_conditions = lazy_module("ngramdb.planner.bind_conditions")
+    agreement = lazy_module("ngramdb.questions.agreement")
     collocates = lazy_module("ngramdb.questions.collocates")
     maintenance = lazy_module("ngramdb.questions.maintenance")
+    continuations = lazy_module("ngramdb.questions.continuations")
     corpora = lazy_module("ngramdb.questions.corpora")
     count = lazy_module("ngramdb.questions.count")
     cuts = lazy_module("ngramdb.questions.cuts")
@@ -64,8 +70,10 @@ else:
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
+    model_tables = lazy_module("ngramdb.questions.model_tables")
     near_duplicates = lazy_module("ngramdb.questions.near_duplicates")
     ngrams = lazy_module("ngramdb.questions.ngrams")
+    novelty = lazy_module("ngramdb.questions.novelty")
     prob = lazy_module("ngramdb.questions.prob")
     score = lazy_module("ngramdb.questions.score")
     show = lazy_module("ngramdb.questions.show")
@@ -77,12 +85,14 @@ Bind = Callable[[Scope, Any], plan.Plan]
 # The function that binds each kind of statement, by its class in `language.ast`.
 BINDERS: dict[str, Callable[[], Bind]] = {
     "AddFields": lambda: fields.bind_add,
+    "Agreement": lambda: agreement.bind,
     "Alter": lambda: corpora.bind_alter,
     "Analyze": lambda: maintenance.bind_analyze,
     "Attach": lambda: corpora.bind_attach,
     "Check": lambda: show.bind_check,
     "Collocates": lambda: collocates.bind,
     "Compact": lambda: maintenance.bind_compact,
+    "Continuations": lambda: continuations.bind,
     "CopyFrom": lambda: corpora.bind_copy_from,
     "CopyTo": lambda: corpora.bind_copy_to,
     "Count": lambda: count.bind,
@@ -111,6 +121,8 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "Kwic": lambda: kwic.bind,
     "NearDuplicates": lambda: near_duplicates.bind,
     "Ngrams": lambda: ngrams.bind,
+    "Novelty": lambda: novelty.bind,
+    "Perplexity": lambda: model_tables.bind,
     "Prob": lambda: prob.bind,
     "ResetSetting": lambda: corpora.bind_reset,
     "Restore": lambda: maintenance.bind_restore,

@@ -31,6 +31,10 @@ ROUTES = {
     "probability": "prob.DEFINITION",
     "score": "score.DEFINITION",
     "generate": "generate.DEFINITION",
+    "perplexity": "model_tables.DEFINITION",
+    "agreement": "agreement.DEFINITION",
+    "novelty": "novelty.DEFINITION",
+    "continuations": "continuations.DEFINITION",
     "frequency": "count_requests.FREQUENCY",
 }
 

@@ -47,7 +47,12 @@ NOTHING_MEETS = "no document meets the condition"
 
 
 class Query(Question):
-    """The plan of a statement that only reads a corpus."""
+    """The plan of a statement that only reads a corpus, and perhaps a file."""
+
+    @property
+    def path(self) -> str | None:
+        """The file or folder that is read beside the database, or None."""
+        return None
 
     @abstractmethod
     def answer(self, meter: PlanMeter | None = None) -> Result:

@@ -59,6 +59,10 @@ VERBS = {
     "score_many": "score",
     "generate": "generate",
     "stream": "generate",
+    "perplexity_table": "model_tables",
+    "agreement_table": "agreement",
+    "novelty": "novelty",
+    "continuations": "continuations",
 }
 
 

@@ -144,12 +144,13 @@ TOOLS = {
             _document,
             ("doc_id",),
         ),
-        *map(_question, ("trace", "ngrams", "collocates", "duplicates", "score")),
+        *map(_question, ("trace", "ngrams", "collocates", "duplicates", "score", "novelty")),
         Tool(
             "query",
             "Run a read-only statement of ngramdb's query language, for questions without a tool: "
             "COUNT, KWIC, DOCS, DIST, PROB, SCORE, GENERATE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, "
-            "DISPERSION, DUPLICATES, NEAR DUPLICATES, EXPLAIN. Examples: "
+            "DISPERSION, DUPLICATES, NEAR DUPLICATES, PERPLEXITY, AGREEMENT, NOVELTY, CONTINUATIONS, "
+            "EXPLAIN. Examples: "
             'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
             f'DISPERSION OF "war" BY source. {SYNTAX}',
             (

@@ -32,7 +32,8 @@ LANGUAGE = ROOT / "docs" / "language.md"
 # earlier page has made.
 STATEMENTS = """
     use count patterns count-docs prob using dist score generate docs conditions document-functions raw-text
-    kwic collocates keywords dispersion duplicates ngrams near-duplicates trace sample explain create-corpus
+    kwic collocates keywords dispersion duplicates ngrams near-duplicates trace perplexity agreement
+    novelty continuations sample explain create-corpus
     copy-from drop-corpus attach show check set
     delete-docs delete-duplicates decontaminate cut-duplicates cut-spans sums-and-differences alter-corpus
     restore-corpus keep-version compact copy-to analyze delete-near-duplicates update
@@ -299,10 +300,18 @@ def test_each_statement_is_shown_on_a_page_as_in_help() -> None:
 # The pages of verbs that are not named like theirs.
 PAGES_OF_VERBS = {
     **{"counts": "count", "count_docs": "count-docs", "sample": "docs", "occurrences": "kwic"},
+    **{"perplexity_table": "perplexity", "agreement_table": "agreement"},
     **{"dist_before": "dist", "dist_arrays": "dist", "stream": "generate"},
 }
 # The clauses of parameters that are not named like them.
-CLAUSES = {"model": "USING", "descending": "DESC", "size": "SAMPLE", "beams": "BEAM(", "smoothing": "SIMPLE"}
+CLAUSES = {
+    "model": "USING",
+    "models": "USING",
+    "descending": "DESC",
+    "size": "SAMPLE",
+    "beams": "BEAM(",
+    "smoothing": "SIMPLE",
+}
 # Modifiers are described in patterns.md; the others are n-grams, patterns and texts, after the first words.
 ELSEWHERE = frozenset(
     (

@@ -338,6 +338,9 @@ class ReferenceCatalog:
     def compaction(self, name):
         return []
 
+    def texts_of_file(self, path, options, takes_ids):
+        return []
+
     def corpus_names(self):
         return sorted(self.corpora)
 

@@ -61,6 +61,10 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("draft", ("time", 3), {}),
     ("perplexity", (["time flies", {"text": "an apple"}],), {}),
     ("agreement", (["time flies like", [0, 1]],), {}),
+    ("perplexity_table", ("time flies like",), {"models": ["backoff", "infgram order 2"]}),
+    ("agreement_table", ("time flies like",), {"by": "length"}),
+    ("novelty", ("time flies like a bird",), {"n": (1, 3)}),
+    ("continuations", ("flies",), {}),
 ]
 
 

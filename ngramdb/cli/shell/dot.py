@@ -133,7 +133,7 @@ def _help(shell: Shell, arguments: list[str]) -> None:
         return
     commands = two_columns(((f".{c.name} {c.arguments}", c.purpose) for c in COMMANDS.values()), width)
     statements = f"Statements (ended by ;): {', '.join(heads())}."
-    more = ".help WORD: the syntax of one, or of a clause; .help statements: examples of all."
+    more = ".help statements: examples of all."
     paragraph = wrap(f"{statements} {more}", width or WIDEST)
     shell.write("".join(f"{line}\n" for line in (*commands, "", *paragraph)))
 

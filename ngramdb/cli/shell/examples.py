@@ -14,10 +14,12 @@ from ngramdb.registries import ASSOCIATION_MEASURES, CONTAMINATION_NAMES, KEYNES
 _IN_GRAMMAR = (
     *("count", "documents", "concordance", "collocates", "keywords", "dispersion", "duplicates", "ngrams"),
     *("trace", "near_duplicates", "probability", "next", "before", "score", "generate"),
+    *("perplexity", "agreement", "novelty", "continuations"),
 )
 _IN_EXAMPLES = (
     *("count", "concordance", "collocates", "keywords", "dispersion", "ngrams", "documents", "probability"),
     *("next", "before", "score", "generate", "trace", "duplicates", "near_duplicates"),
+    *("perplexity", "agreement", "novelty", "continuations"),
 )
 # Other statements, likewise, and the modules that describe them.
 _OTHERS_IN_GRAMMAR = (
@@ -78,7 +80,6 @@ TOPICS: dict[str, tuple[str, str]] = {
         ("concordance concordances", "kwic", "KWIC lists occurrences with their contexts"),
         ("collocation collocations", "collocates", "COLLOCATES lists the words near a pattern"),
         ("keyness", "keywords", "KEYWORDS lists the words that are typical of some documents"),
-        ("perplexity", "score", "SCORE gives the probability of a text token by token"),
         ("attribution", "trace", "TRACE lists the parts of a text that occur in the corpus"),
     )
     for word in words.split()
@@ -93,6 +94,7 @@ _MODELS = "\n            | ".join(" | ".join(_EACH_MODEL[i : i + 2]) for i in ra
 _GRAMMAR = (
     """\
 source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']}
+texts:      ngram | 'path' [(options)] | source [WHERE condition] | WHERE condition
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
 fields:     field | function {, field | function} | *

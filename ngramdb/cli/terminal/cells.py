@@ -26,6 +26,8 @@ QUANTITIES = frozenset(
         *("count", "cont_count", "context_count", "documents", "tokens", "vocabulary", "bytes", "length"),
         *("skipped", "rows", "probes", "removed", "deleted", "bytes_before", "bytes_after"),
         *("documents_dropped", "ngrams", "waste", "duplicate_tokens", "longest", "contaminated"),
+        *("unknown", "unanswered", "zero", "agreeing", "sparse_tokens", "sparse_agreeing", "most_probable"),
+        *("novel", "different", "once", "twice", "more"),
     }
 )
 # Columns of tokens, in which a blank at an end matters and must be visible.

@@ -46,7 +46,7 @@ def write_table(result: Tabular, screen: Screen) -> None:
     columns = [
         _column(name, [row[i] for row in rows], screen, scores) for i, name in enumerate(result.columns)
     ]
-    kept = without_spare(columns, screen.width) if scores else columns
+    kept = columns if WITH_SPARE.isdisjoint(result.columns) else without_spare(columns, screen.width)
     if {"version", "action"} <= set(result.columns):
         kept = without_spare_of_versions(columns, screen.width)
     documents = {"doc_id", "text"} <= set(result.columns)
@@ -161,8 +161,13 @@ def _console(screen: Screen, width: int) -> Console:
 # ---- Which columns of a table are drawn within a terminal's width, and how wide.
 
 
-# Columns of tokens' scores that are dropped first if space is short: rows are in the text's order.
-SPARE = ("sparse", "token_id", "position")
+# Tables with one of these columns are those of tokens' scores, of PERPLEXITY and of AGREEMENT.
+WITH_SPARE = frozenset({"logprob", "perplexity_known", "sparse_share"})
+# Their columns that are dropped first if space is short: rows of tokens are in the text's order.
+SPARE = (
+    *("sparse", "token_id", "position", "zero", "unanswered", "bits_per_token", "perplexity_nonzero"),
+    *("sparse_agreeing", "sparse_tokens", "median_effective_n", "most_probable"),
+)
 # Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
 SPARE_OF_VERSIONS = ("current", "by", "tokens")
 # The column of their names, which goes before these if no version has one.
@@ -204,7 +209,7 @@ class Column:
 
 
 def without_spare(columns: list[Column], width: int | None) -> list[Column]:
-    """Return the columns of a table of tokens without the least useful ones, if not all fit."""
+    """Return the columns of a table of scores without the least useful ones, if not all fit."""
     kept = list(columns)
     for name in SPARE:
         if width is None or _smallest_total(list(kept)) <= width:

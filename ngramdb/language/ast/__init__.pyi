@@ -31,6 +31,11 @@ from .data import SetSetting as SetSetting
 from .data import Show as Show
 from .data import Update as Update
 from .data import Use as Use
+from .measures import Agreement as Agreement
+from .measures import Continuations as Continuations
+from .measures import Measured as Measured
+from .measures import Novelty as Novelty
+from .measures import Perplexity as Perplexity
 from .nodes import EVERY_FIELD as EVERY_FIELD
 from .nodes import And as And
 from .nodes import AnyToken as AnyToken

@@ -211,12 +211,15 @@ def takers_of_a_corpus():
 def test_no_verb_takes_a_part_for_the_whole_nor_a_corpus_for_another_of_its_name(db, part, tmp_path):
     assert sorted(takers_of_a_corpus()) == [
         ("add", "other"),
+        ("agreement_table", "of"),
         ("cut_duplicates", "against"),
         ("delete_duplicates", "against"),
         ("delete_near_duplicates", "against"),
         ("duplicates", "against"),
         ("keywords", "against"),
         ("near_duplicates", "against"),
+        ("novelty", "of"),
+        ("perplexity_table", "of"),
         ("subtract", "other"),
     ]
     copied = tmp_path / "copy.ngdb"

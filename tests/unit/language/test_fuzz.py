@@ -235,6 +235,9 @@ docs = statement(
     SAMPLE=samples | token_samples,
 )
 compared = st.one_of(sources, conditions.map("WHERE {}".format), filled("{} WHERE {}", sources, conditions))
+measured = st.one_of(compared, ngrams, st.sampled_from(["'a.txt'", "'a.txt' (format = 'lines')"]))
+sources_where = st.one_of(sources, filled("{} WHERE {}", sources, conditions))
+orders = st.one_of(amounts, st.sampled_from(["1..5", "INF"]))
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
 cut_rules = {
     "ON": st.sampled_from(["CHARACTERS", "WORDS", "LINES"]),
@@ -304,6 +307,29 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         WHERE=conditions,
         BY=st.just("DOCUMENTS") | fields,
     ),
+    ast.Perplexity: statement(
+        measured.map("PERPLEXITY OF {}".format),
+        FROM=sources_where,
+        USING=listed(models),
+        ORDERS=listed(orders),
+        BY=st.sampled_from(["DOCUMENTS", "lines"]) | fields,
+    ),
+    ast.Agreement: statement(
+        measured.map("AGREEMENT OF {}".format),
+        FROM=sources_where,
+        USING=listed(models),
+        ORDERS=listed(orders),
+        BY=st.sampled_from(["LENGTH", "count", "DOCUMENTS", "LINES", "'p.npy'"]) | fields,
+        SKIP=amounts,
+        WITH_ARGMAX=st.just(""),
+    ),
+    ast.Novelty: statement(
+        measured.map("NOVELTY OF {}".format),
+        FROM=sources_where,
+        NGRAMS=amounts | st.just("1..20"),
+        BY=st.sampled_from(["DOCUMENTS", "lines"]) | fields,
+    ),
+    ast.Continuations: statement(ngrams.map("CONTINUATIONS OF {}".format), FROM=sources, WHERE=conditions),
     ast.Duplicates: statement(
         st.just("DUPLICATES"),
         FROM=sources,

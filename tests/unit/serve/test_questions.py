@@ -72,6 +72,41 @@ ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("near_duplicates?contained=0.5&n=2", [(3, 0, 0.5, pytest.approx(1 / 3), 5, 5, "words")]),
     ("trace?q=I+say+fruit+flies+like+a+bird&min_length=2", [(2, 4, "fruit flies like a", 1, [1])]),
     ("probability?q=an&given=flies+like", [(2 / 3, 2, 3, 3, False)]),
+    (
+        "perplexity?q=time+flies&models=infgram,backoff&orders=1",
+        [
+            (
+                name,
+                1,
+                1,
+                3,
+                0,
+                0,
+                0,
+                *(pytest.approx(x, rel=1e-5) for x in (*[8.189487] * 3, 3.033773, 0.910132)),
+            )
+            for name in ("INFGRAM", "BACKOFF(0.4)")
+        ],
+    ),
+    (
+        "agreement?q=time+flies+like&by=length&skip=1",
+        [("INFGRAM", None, 2, 1, 1, 1.0, 1, 1, 1.0), ("INFGRAM", None, 3, 1, 0, 0.0, 0, 0, None)],
+    ),
+    (
+        "novelty?q=a+flies+bird&n=1..2",
+        [(1, 3, 1, pytest.approx(1 / 3), pytest.approx(1 / 3), 8.0), (2, 2, 2, 1.0, 1.0, 8.0)],
+    ),
+    (
+        "novelty?of=sayings&n=2&by=kind&where=kind='joke'",
+        [
+            ("joke", 2, 8, 0, 0.0, 0.0, pytest.approx(7.0)),
+            ("proverb", 2, 10, 8, 0.8, 0.75, 8.0),
+        ],
+    ),
+    (
+        "continuations?q=flies",
+        [("after", 4, 2, 1, 0, 1), ("before", 4, 2, 0, 2, 0), ("both", 4, 3, 2, 1, 0)],
+    ),
     ("generate?q=fruit&tokens=2", [(1, "flies like", pytest.approx(0, abs=1))]),
     ("keywords?where=kind='joke'&limit=1", [("fruit", [5], 2, 10, 0, 12, pytest.approx(3.1538, abs=1e-4))]),
 ]

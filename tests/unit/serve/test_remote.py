@@ -157,6 +157,10 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("draft", ("time", 3), {}),
     ("perplexity", (["time flies", {"text": "an apple"}],), {"model": "kneser_ney"}),
     ("agreement", (iter(["time flies like", [0, 1]]),), {}),
+    ("perplexity_table", ("time flies",), {"models": "kneser_ney, backoff", "orders": [1, None]}),
+    ("agreement_table", ([0, 1, 2],), {"skip": 1, "with_argmax": True}),
+    ("novelty", ("time flies like a bird",), {"n": 2, "where": "kind = 'joke'"}),
+    ("continuations", ("flies",), {}),
 ]
 
 
