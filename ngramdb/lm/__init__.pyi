@@ -12,9 +12,9 @@ from .generation import Sampling as Sampling
 from .generation import Search as Search
 from .generation import draft as draft
 from .making import make as make
-from .model_tables import make_table as make_table
 from .mixtures import Mixture as Mixture
 from .mixtures import tune as tune
+from .model_tables import make_table as make_table
 from .models import LanguageModel as LanguageModel
 from .neural import CorpusLogits as CorpusLogits
 from .neural import Interpolation as Interpolation

@@ -17,10 +17,10 @@ from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.evaluation import ScoredBatch, middle, score_batch
+from ngramdb.lm.group_measures import AgreementTable, most_probable, powers_of_two
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.of_corpora import language_model
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.lm.group_measures import AgreementTable, most_probable, powers_of_two
 from ngramdb.planner.plan import Plan
 from ngramdb.planner.scope import Scope
 from ngramdb.questions import to_ast

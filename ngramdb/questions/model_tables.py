@@ -13,9 +13,9 @@ from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.evaluation import BATCH_TOKENS, NO_DISTRIBUTION, score_batch
+from ngramdb.lm.group_measures import PerplexityTable
 from ngramdb.lm.of_corpora import language_model, note_of
 from ngramdb.lm.spec import MAX_ORDER, ModelSpec
-from ngramdb.lm.group_measures import PerplexityTable
 from ngramdb.planner.plan import Plan
 from ngramdb.planner.scope import Scope
 from ngramdb.questions import parsing, to_ast

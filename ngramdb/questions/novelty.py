@@ -18,8 +18,8 @@ from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import check
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
-from ngramdb.lm.models import pack
 from ngramdb.lm.group_measures import grown
+from ngramdb.lm.models import pack
 from ngramdb.planner.plan import Plan
 from ngramdb.planner.scope import Scope
 from ngramdb.questions import to_ast
