@@ -13,8 +13,8 @@ The formula and its numbers are those of allenai/decon (commit e1bcb80: `src/det
   count less, and the other parts more. The question's own share must also reach what the other parts leave.
 - Items of up to 20 tokens in all must be complete; up to 50 tokens the threshold falls to the one given.
 
-Here every n-gram is compared, where decon looks at every tenth token for the first one; items of fewer than
-20 tokens are compared, which decon skips; and where all items of a set share all n-grams, as in a set of one
+Unlike decon, which samples every tenth token for the first n-gram, this compares every n-gram. Items of fewer
+than 20 tokens, which decon skips, are compared. If all items of a set share all n-grams, as in a set of one
 item, each n-gram counts 1 instead of ln(1) = 0.
 """
 
@@ -132,7 +132,7 @@ class Items:
     """The items of a set, as token ids of the documents' tokenizer.
 
     answers : spellings of answers; those of item k are the numbers in `answers_of[k]`
-    passages : of each item, empty if it has none
+    passages : of each item; an empty text if it lacks one
     """
 
     questions: Texts
@@ -142,7 +142,7 @@ class Items:
 
 
 class _Rule(NamedTuple):
-    """How an item is judged: weights of its parts, the question's least share, the factor of its score."""
+    """Weights of an item's parts, the least share of its question, and the factor of its score."""
 
     question: float
     answer: float
@@ -187,7 +187,7 @@ class Decon:
         threshold = self._threshold
         if not threshold:
             return _Rule(*parts, 0.0, 1.0)
-        # What is left if all other parts are complete.
+        # The share that the question must reach if all other parts are complete.
         least = max((threshold - 0.3) / 0.7, 0.0)
         full = required_of(n_question + n_answer + n_passage, threshold)
         return _Rule(*parts, required_of(n_question, least), threshold / full)
@@ -243,7 +243,7 @@ class Decon:
         document: Callable[[int], Document],
         frequent: Mapping[int, Ints],
     ) -> tuple[Ints, Ints, Ints]:
-        """Return the hits of n-grams that are too frequent to be listed, where they may matter."""
+        """Return the hits of n-grams that are too frequent to be listed, of items that may need them."""
         found: list[tuple[int, int, int]] = []
         doubtful = np.isin(pairs.items[owners], np.array(list(frequent), dtype=np.int64))
         owners, ngrams = owners[doubtful], ngrams[doubtful]
@@ -312,7 +312,7 @@ class Decon:
 
     def _answer_share(self, item: int, document: Document, start: int, stop: int) -> float:
         """Return the share of the item's answer after tokens [start, stop), the largest of its spellings."""
-        # What is longer than the question has an n-gram of it by chance, which may be of the answer.
+        # A match longer than the question ends with a chance n-gram, which may belong to the answer.
         stop -= max(stop - start - int(self._items.questions.lengths[item]), 0)
         tokens, place = _with_breaks(document, stop)
         shares = (self._share_after(k, tokens, place) for k in self._items.answers_of[item])

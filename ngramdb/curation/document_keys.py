@@ -3,7 +3,7 @@
 A key is a 64-bit hash: of an n-gram of words, of a band of minimal hashes, of a normalized text. The keys of
 a segment's documents are kept in a file beside it, in the order of keys, and searched for those of the
 delivery. The file is written when it is first needed, again if it is missing, stale or damaged, and verified
-where it is read. FORMAT.md, "Cache", has its layout.
+when it is read. FORMAT.md, "Cache", has its layout.
 """
 
 from __future__ import annotations

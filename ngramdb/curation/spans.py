@@ -56,7 +56,7 @@ BATCH_TEXTS = 1 << 9
 class Places(NamedTuple):
     """Texts by one of their places: (n,) int64 each.
 
-    segments, positions : where each begins
+    segments, positions : the beginning of each
     lengths : tokens
     """
 
@@ -213,7 +213,7 @@ class Counting:
             n_docs += len(docs)
             if len(docs) and first[0] < 0:
                 (start,), _ = index.document_bounds(docs[:1].astype(np.uint32))
-                # Of occurrences after the beginning of the first document the earliest one is in it.
+                # The earliest occurrence after the beginning of the first document is in that document.
                 first = (i, _least(index, lo, hi, int(start)))
         return n_docs, first
 
@@ -412,7 +412,7 @@ def _reaching(known: int, least: int, ends: Ints, back: int) -> Part:
 def _last(part: Callable[[int], Part], known: int, most: int) -> Generator[Part, bool, int]:
     """Find the last number up to `most` whose part is a duplicate, as those of all numbers before it are.
 
-    That of `known` is one.
+    The part of `known` is a duplicate.
     """
     step, low, high = 1, known, most
     while low < high:

@@ -66,7 +66,7 @@ def fitted_levels(model: KneserNeyModel, n_wanted: int) -> Floats:
     n_lengths = statistics.max_length if order is None else min(order, statistics.max_length)
     start = [statistics.discount(n, raw=n == order) for n in range(1, n_lengths + 1)]
     levels = np.tile(np.column_stack([start, np.full(n_lengths, CONCENTRATION), np.zeros(n_lengths)]), 2)
-    left_out = kernel.LeftOut(model._model, n_wanted)
+    left_out = model.left_out(n_wanted)
     base = 1.0 / (len(model.vocabulary.ids) + 1)
     first = natural = _natural(levels)
     step, before = np.full_like(natural, 0.1), np.zeros_like(natural)

@@ -1,6 +1,6 @@
 """`quality` beside CCNet's formula over KenLM, with the same model, on texts of small.jsonl.
 
-CCNet (cc_net, bda555b): 10 ** (-sum of log10 / sum of pieces), where each line counts one piece more for its
+CCNet (cc_net, bda555b): 10 ** (-sum of log10 / sum of pieces), and each line counts one piece more for its
 end; rounded to one decimal. Its program normalizes a text before it splits it into lines at line feeds, which
 the normalization has deleted.
 """

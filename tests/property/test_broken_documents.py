@@ -1,6 +1,6 @@
 """A corpus of broken documents answers like its twin, in which each piece is a document.
 
-That is, in all that is about n-grams, contexts, windows and sentences; texts are those of whole documents.
+N-grams, contexts, windows and sentences are those of the pieces; texts are those of whole documents.
 """
 
 from __future__ import annotations

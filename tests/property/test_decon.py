@@ -193,7 +193,7 @@ def test_the_score_is_that_of_the_formula(tmp_path, monkeypatch, seed, folded, f
                 for row in told["items"]:
                     assert row["documents"] == sum(k == row["item"] for k, _ in expected)
             for pair, value in values.items():
-                # Where all n-grams of a question that matters are too frequent, less is known.
+                # A question whose n-grams are all too frequent is known in part only.
                 if not (frequent == 3 and expected[pair] < (threshold or 2)):
                     assert value == pytest.approx(expected[pair], abs=1e-5)
             hits = {i for (_, i), value in expected.items() if value and value >= threshold}

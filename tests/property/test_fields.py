@@ -163,7 +163,7 @@ class Reference:
 
 
 def plain(found: Any) -> str:
-    """Values and their types, whatever the order of fields; an object without fields is none."""
+    """Values and their types, whatever the order of fields; an object without fields counts as missing."""
 
     def emptied(value: Any) -> Any:
         if isinstance(value, dict):

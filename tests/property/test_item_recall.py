@@ -14,7 +14,7 @@ import ngramdb
 
 SOME = "which bird dives from branch above the river naïve café Ünder don't isn't \"quoted\" 42 3.5 Straße"
 WORDS = [*SOME.split(), "kingfisher", "unbelievably", "summer", "Ångström", "and", "so", "what", "of", "it"]
-# What stands around an item in a document.
+# The text around an item in a document.
 PLACES = ["{}", "Asked: {} Then more.", "\n{}\n", '("{}")', "nothing else\n\n{}\tand a tail of words"]
 
 

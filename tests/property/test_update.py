@@ -41,7 +41,7 @@ def value_at(record: Record, path: tuple[str, ...]) -> Any:
 
 
 def of_field(name: str) -> Callable[[int, Record], Any]:
-    """An object is no value: its fields are."""
+    """An object is not a value, but its fields are."""
 
     def compute(_: int, record: Record) -> Any:
         found = value_at(record, tuple(name.split(".")))
@@ -115,7 +115,7 @@ def placed(record: Record, path: tuple[str, ...], value: Any) -> None:
 
 
 def plain(found: Any) -> str:
-    """Values and their types, whatever the order of fields; an object without fields is none."""
+    """Values and their types, whatever the order of fields; an object without fields counts as missing."""
 
     def emptied(value: Any) -> Any:
         if isinstance(value, dict):

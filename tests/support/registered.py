@@ -9,7 +9,7 @@ from ngramdb import questions as package
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.questions.docs import OfDocuments
-from ngramdb.questions.plans import Action, ContextQuery, Query, SliceQuery
+from ngramdb.questions.plans import Action, ContextQuery, Query, Removal, SliceQuery
 
 # All plans are defined in these modules.
 for _module in iter_modules(package.__path__):
@@ -32,7 +32,7 @@ def plans(kind: type[plan.Plan] = plan.Plan) -> set[type[plan.Plan]]:
     """Return all classes of plans that a statement can have."""
     below = {found for each in kind.__subclasses__() for found in (each, *plans(each))}
     general = {plan.Question, plan.Constant, plan.Outer}
-    return below - general - {Action, OfDocuments, Query, SliceQuery, ContextQuery}
+    return below - general - {Action, OfDocuments, Query, Removal, SliceQuery, ContextQuery}
 
 
 def questions() -> set[type[ast.Statement]]:

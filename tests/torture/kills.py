@@ -149,9 +149,9 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
 # ---- what must be there ---------------------------------------------------------------------------------
 
 FEW = ["w0 a few", "w1 documents", "w2 of another corpus"]
-# Words in a row that are cut out where they occur a second time.
+# Length, in words, of a repetition that is cut.
 REPEATED = 3
-# Stands in a text where something was cut out of it.
+# The replacement of a cut.
 CUT = "|"
 WORD = re.compile(r"[^ |]+")
 

@@ -88,7 +88,7 @@ class LeftOutOnce(ReferencePitmanYor):
 
 @given(small_documents, orders)
 def test_the_likelihood_is_that_of_tokens_that_are_not_there(documents, order):
-    documents = [document for document in documents if document]  # empty ones are no evidence
+    documents = [document for document in documents if document]  # empty ones carry no information
     if not documents:
         return
     view = View(documents)

@@ -110,7 +110,7 @@ def test_a_file_as_srilm_writes_it(tmp_path, ending):
 
 def test_the_suffix_that_a_pruned_file_lacks_has_the_probability_of_backing_off(tmp_path):
     model = read_arpa(written(tmp_path, SRILM))
-    # Of "b c", which was pruned: p(c) times the weight of b. KenLM finds it by its length, too.
+    # "b c" was pruned, and is p(c) times the weight of b. KenLM finds it by its length, too.
     scores = model.score(model.encode("b c"))
     assert scores.effective_n.tolist() == [1, 2]
     assert scores.logprob[1] / math.log(10) == pytest.approx(0.1 - 0.9)
