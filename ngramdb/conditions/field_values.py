@@ -341,8 +341,39 @@ def _whole_times(value: int | float, divisor: int | float) -> int | None:
 
 def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:
     """Return a field of documents, or values computed from it, by numbers: for grouping and ordering."""
-    codes = encoded(reader.read(key.path, key.own, docs, key.function))
-    return _computed(codes, key) if key.is_computed else codes
+    values = reader.read(key.path, key.own, docs, key.function)
+    if not key.is_computed:
+        return encoded(values)
+    quotients = _quotients(values, key)
+    return _computed(encoded(values), key) if quotients is None else encoded(quotients)
+
+
+def _are_exact(numbers: NDArray[Any]) -> bool:
+    return bool(((numbers >= -EXACT_FLOAT) & (numbers <= EXACT_FLOAT)).all())
+
+
+def _quotients(values: Values, key: FieldKey) -> Numbers | None:
+    """Return what `quotient` does for each of many numbers, or None if arrays would not hold it exactly."""
+    divisor, factor = key.divisor, key.factor
+    if not isinstance(values, Numbers) or values.integers is not None or key.part or divisor is None:
+        return None
+    numbers = values.values
+    are_integers = numbers.dtype.kind in "iu"
+    if abs(divisor) > EXACT_FLOAT or (are_integers and not _are_exact(numbers)):
+        return None
+    if are_integers and float(divisor).is_integer():
+        times, missing = numbers // int(divisor), values.missing
+    else:
+        with np.errstate(all="ignore"):
+            exact = np.floor(numbers / divisor)
+        missing = values.missing | ~np.isfinite(exact)
+        exact[missing] = 0
+        if not _are_exact(exact):
+            return None
+        times = exact.astype(np.int64)
+    if isinstance(factor, int) and abs(factor) * int(np.abs(times).max(initial=0)) >= 2**63:
+        return None
+    return Numbers(times if factor is None else times * factor, missing)
 
 
 def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[IntArray, Codes]:

@@ -175,7 +175,7 @@ def _values_of(
 ) -> MetadataReader:
     if not len(docs):
         return MetadataReader(b"", 0, segment.path)
-    reader, builder = FieldReader(segment), MetadataBuilder()
+    reader, builder = FieldReader(segment), MetadataBuilder(is_kept=False)
     builder.declare(kept)
     columns = {one.path: _column(reader, docs, one) for one in assigned}
     types = [_type_of(codes.values) for codes in columns.values()]

@@ -27,6 +27,8 @@ from ngramdb.segments.metadata_columns import (
 
 # Documents whose values are held as Python objects before they become an Arrow batch.
 BATCH_DOCUMENTS = 8192
+# The same of metadata that are not kept: each batch takes 0.2 ms.
+LARGE_BATCH = 1 << 16
 # A batch ends here, too: Arrow's 32-bit offsets hold 2 GiB, and a character can take 6 bytes in JSON.
 BATCH_CHARS = 1 << 26
 # Every column costs some bytes for every document, and objects whose keys are data would make millions.
@@ -38,10 +40,18 @@ class MetadataBuilder:
 
     Example: `builder.add({"source": "web", "meta": {"year": 2001}})` makes two columns, source and meta.year.
 
+    Parameters
+    ----------
+    is_kept : the metadata are stored: in small batches, with dictionaries of strings that repeat; otherwise
+        they are read once
+
+    Notes
+    -----
     Cost: 1 µs a field; memory of the columns and of at most BATCH_DOCUMENTS documents as Python objects.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_kept: bool = True) -> None:
+        self._is_kept = is_kept
         self.n_documents = 0
         self._columns: dict[tuple[str, str | None], Column] = {}
         # By mark: whether a path is among the first depends on no other segment's empty objects.
@@ -73,7 +83,7 @@ class MetadataBuilder:
             self._rest().put(self._n_rows, rest)
         self.n_documents += 1
         self._n_rows += 1
-        if self._n_rows == BATCH_DOCUMENTS or self._n_chars >= BATCH_CHARS:
+        if self._n_rows == self._batch_documents or self._n_chars >= BATCH_CHARS:
             self._end_batch()
 
     def add_empty(self, n: int) -> None:
@@ -82,10 +92,10 @@ class MetadataBuilder:
             self._end_columns()
         self.n_documents += n
         while n:
-            added = min(n, BATCH_DOCUMENTS - self._n_rows)
+            added = min(n, self._batch_documents - self._n_rows)
             self._n_rows += added
             n -= added
-            if self._n_rows == BATCH_DOCUMENTS:
+            if self._n_rows == self._batch_documents:
                 self._end_batch()
 
     def add_columns(self, rows: Any) -> None:
@@ -104,7 +114,7 @@ class MetadataBuilder:
         self._n_waiting += rows.num_rows
         self._n_bytes_waiting += rows.nbytes
         self.n_documents += rows.num_rows
-        if self._n_waiting >= BATCH_DOCUMENTS or self._n_bytes_waiting >= BATCH_CHARS:
+        if self._n_waiting >= self._batch_documents or self._n_bytes_waiting >= BATCH_CHARS:
             self._end_columns(all_of_them=False)
 
     def declare(self, fields: Mapping[str, str], came: Mapping[str, bytes] | None = None) -> None:
@@ -133,7 +143,7 @@ class MetadataBuilder:
         fields, columns = [], []
         for column in self._columns.values():
             column.came = self._came.get(column.path, column.came)
-            for field, arrays in finished(column, self._batches):
+            for field, arrays in finished(column, self._batches, self._is_kept):
                 fields.append(field)
                 columns.append(arrays)
         schema = arrow.schema(fields)
@@ -143,6 +153,10 @@ class MetadataBuilder:
                 writer.write_batch(arrow.record_batch(list(batch), schema=schema))
         content: bytes = sink.getvalue().to_pybytes()
         return content
+
+    @property
+    def _batch_documents(self) -> int:
+        return BATCH_DOCUMENTS if self._is_kept else LARGE_BATCH
 
     def _column(self, path: str, mark: str | None) -> Column | None:
         """Return the column for a path, made when new; None when there are too many."""
@@ -170,17 +184,19 @@ class MetadataBuilder:
         table = pyarrow().Table.from_batches(self._waiting)
         self._waiting, self._n_waiting, self._n_bytes_waiting = [], 0, 0
         while len(table):
-            n_rows = _rows_of_batch(table)
+            n_rows = _rows_of_batch(table, self._batch_documents)
             if n_rows is None:
                 if not all_of_them:
                     self._waiting = table.to_batches()
                     self._n_waiting, self._n_bytes_waiting = len(table), table.nbytes
                     return
                 n_rows = len(table)
-            # Use take, not slice: a slice would be written together with the memory behind it.
-            taken = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(np.arange(n_rows)))
-            for rows in taken.to_batches():
-                self._put_columns(rows)
+            first = table.to_batches(max_chunksize=n_rows)[0]
+            if self._is_kept or len(first) < len(table):
+                # Use take, not slice: a slice would be written together with the memory behind it.
+                first = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(np.arange(n_rows)))
+                (first,) = first.to_batches()
+            self._put_columns(first)
             table = table.slice(n_rows)
 
     def _put(self, row: int, leaves: Iterable[tuple[str, Any]], rest: dict[str, Any]) -> None:
@@ -258,9 +274,9 @@ def _put_rest(field: Any, array: Any, rest: dict[int, dict[str, Any]]) -> None:
         rest[i][field.name] = value
 
 
-def _rows_of_batch(table: Any) -> int | None:
-    """Return the number of rows that make a batch; None if the rows do not fill one."""
-    rows = table.slice(0, BATCH_DOCUMENTS)
+def _rows_of_batch(table: Any, most: int) -> int | None:
+    """Return the number of rows that make a batch of at most `most`; None if the rows do not fill one."""
+    rows = table.slice(0, most)
     # Characters take a byte at least.
     if rows.nbytes >= BATCH_CHARS:
         arrow = pyarrow()
@@ -272,7 +288,7 @@ def _rows_of_batch(table: Any) -> int | None:
         n_fitting = int(np.searchsorted(np.cumsum(n_chars), BATCH_CHARS, side="left"))
         if n_fitting < len(rows):
             return n_fitting + 1
-    return BATCH_DOCUMENTS if len(rows) == BATCH_DOCUMENTS else None
+    return most if len(rows) == most else None
 
 
 # ---- The metadata of documents that are carried over from segments into another one.

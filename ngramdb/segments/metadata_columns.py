@@ -164,8 +164,11 @@ def types_of_integers(array: Any) -> set[str]:
     return types_of(list(bounds.values()))
 
 
-def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield the Arrow field and the arrays, one a batch, of a column and then of its hidden one, if any."""
+def finished(column: Column, batches: list[int], encodes: bool) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield the Arrow field and the arrays, one a batch, of a column and then of its hidden one, if any.
+
+    encodes : use dictionaries for strings that repeat
+    """
     arrow = pyarrow()
     type_name = common_type(column.types or column.declared)
     storage = storage_type(arrow, type_name)
@@ -174,7 +177,7 @@ def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any
         arrow.nulls(n_rows, storage) if chunk is None else chunk.array
         for chunk, n_rows in zip(chunks, batches, strict=True)
     ]
-    if type_name == "string":
+    if type_name == "string" and encodes:
         arrays = _dictionary_encoded(arrays)
     tags: dict[bytes, Any] = {TYPE_KEY: type_name}
     if column.mark is not None:

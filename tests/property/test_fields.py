@@ -204,6 +204,8 @@ def test_added_fields_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFac
                 rows = data.draw(tables(columns))
                 if not rows or not has_key(reference):
                     continue
+                if kind == "csv" and {str(row["id"]) for row in rows} == {"1"}:
+                    continue  # a number, as CSV is read
                 if blocked(reference, rows):
                     continue
                 kinds = {**TYPES, "id": pa.string() if isinstance(rows[0]["id"], str) else pa.int64()}
@@ -218,7 +220,13 @@ def test_added_fields_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFac
                 corpus.drop_fields(name)
                 for record in reference.metadata.values():
                     record.pop(name, None)
+<<<<<<< HEAD
             elif step == "delete" and has_key(reference, str):
+=======
+            elif step == "delete" and any(
+                isinstance(one.get("id"), str) for one in reference.metadata.values()
+            ):
+>>>>>>> 93dd1470 (Speed up ADD FIELDS and UPDATE)
                 corpus.delete("id = 'k1'")
                 gone = [doc for doc, record in reference.metadata.items() if record.get("id") == "k1"]
                 for doc in gone:

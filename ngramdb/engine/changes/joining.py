@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.key_table import KeyTable
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document
@@ -25,6 +25,8 @@ from ngramdb.segments.metadata_columns import MAX_OBJECT_DEPTH, flatten, path_of
 # Rows of labels that are joined at a time, and the bytes of their values.
 ROUND_ROWS = 1 << 22
 ROUND_BYTES = 1 << 28
+# Keys that are looked up at a time.
+_FOUND_ROWS = 1 << 22
 # Keys of each kind that a report lists.
 SHOWN = 5
 # Rows that no document needs are dropped if there are this many times as many as needed.
@@ -96,7 +98,7 @@ class Round(NamedTuple):
 
 def rounds(rows: Iterator[Document]) -> Iterator[Round]:
     """Yield the rows of a table in parts that fit in memory."""
-    builder, n_rows, n_bytes = MetadataBuilder(), 0, 0
+    builder, n_rows, n_bytes = MetadataBuilder(is_kept=False), 0, 0
     columns: dict[str, None] = {}
     for row in rows:
         if isinstance(row, RowsOfTable):
@@ -119,7 +121,7 @@ def rounds(rows: Iterator[Document]) -> Iterator[Round]:
                 interrupts.check()
         if n_rows >= ROUND_ROWS or n_bytes >= ROUND_BYTES:
             yield Round(MetadataReader(builder.finish(), n_rows, "the table"), n_rows, tuple(columns))
-            builder, n_rows, n_bytes = MetadataBuilder(), 0, 0
+            builder, n_rows, n_bytes = MetadataBuilder(is_kept=False), 0, 0
     if n_rows:
         yield Round(MetadataReader(builder.finish(), n_rows, "the table"), n_rows, tuple(columns))
 
@@ -139,7 +141,7 @@ class Keys:
         found = np.full(len(self.strings), -1, dtype=np.int64)
         for own, other in ((self.strings, others.strings), (self.integers, others.integers)):
             if own.null_count < len(own) and other.null_count < len(other):
-                np.maximum(found, interrupts.waited_for(partial(_places, own, other)), out=found)
+                np.maximum(found, _places(own, other), out=found)
         return found
 
     def shown(self, number: int) -> Key:
@@ -159,9 +161,25 @@ class Keys:
 
 
 def _places(keys: Any, others: Any) -> Places:
-    found = pyarrow().compute.index_in(keys, value_set=others, skip_nulls=True)
-    places: Places = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
+    table = KeyTable(*_bytes_of(others))
+    chunks = keys.chunks if isinstance(keys, pyarrow().ChunkedArray) else [keys]
+    pieces = (chunk.slice(i, _FOUND_ROWS) for chunk in chunks for i in range(0, len(chunk), _FOUND_ROWS))
+    return np.concatenate([np.empty(0, dtype=np.int64), *(table.find(*_bytes_of(piece)) for piece in pieces)])
+
+
+def _bytes_of(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8] | None]:
+    """Return strings or integers as `KeyTable` takes them."""
+    n, arrow = len(array), pyarrow()
+    valid = None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False).view(np.uint8)
+    _, values, *more = array.buffers()
+    if n == 0 or values is None:
+        return np.zeros(n + 1, dtype=np.int32), np.empty(0, dtype=np.uint8), valid
+    if arrow.types.is_integer(array.type):
+        integers = np.frombuffer(values, dtype=np.int64, count=n, offset=8 * array.offset)
+        return np.arange(n + 1, dtype=np.int32) * np.int32(8), integers.view(np.uint8), valid
+    offsets = np.frombuffer(values, dtype=np.int32, count=n + 1, offset=4 * array.offset)
+    data = np.empty(0, dtype=np.uint8) if more[0] is None else np.frombuffer(more[0], dtype=np.uint8)
+    return offsets, data, valid
 
 
 def keys_of(metadata: MetadataReader, field: str, n: int) -> Keys:

@@ -11,7 +11,7 @@ from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import is_list
 from ngramdb.ingest.readers.lines import opened
-from ngramdb.ingest.readers.tables import UNNAMED_INDEX, TableReader
+from ngramdb.ingest.readers.tables import BATCH_LABELS, UNNAMED_INDEX, TableReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.lazy import lazy_module
@@ -150,9 +150,8 @@ def _row_group(
 ) -> Iterator[Document]:
     """Yield the documents of one row group, which begins after `row` rows."""
     label = f"{source.label}, row group {group + 1}"
-    batches = table.iter_batches(
-        batch_size=_batch_rows(table.metadata.row_group(group)), row_groups=[group], columns=reader.names
-    )
+    n_rows = _batch_rows(table.metadata.row_group(group), BATCH_ROWS if reader.has_content else BATCH_LABELS)
+    batches = table.iter_batches(batch_size=n_rows, row_groups=[group], columns=reader.names)
     while True:
         try:
             batch = next(batches, None)
@@ -165,12 +164,12 @@ def _row_group(
         row += batch.num_rows
 
 
-def _batch_rows(group: Any) -> int:
+def _batch_rows(group: Any, most: int) -> int:
     """Rows that make up about BATCH_BYTES."""
     if not group.num_rows:
-        return BATCH_ROWS
+        return most
     n_rows: int = BATCH_BYTES * group.num_rows // max(group.total_byte_size, 1)
-    return max(1, min(BATCH_ROWS, n_rows))
+    return max(1, min(most, n_rows))
 
 
 # ---- Documents from tables: any object with the Arrow C stream protocol (`__arrow_c_stream__`).

@@ -131,6 +131,11 @@ class TableReader:
         original = {new: old for old, new in self._labels.items()}
         return [original.get(name, name) for name in dict.fromkeys(names)]
 
+    @property
+    def has_content(self) -> bool:
+        """True if rows are documents; False if they only have fields."""
+        return self._content is not None
+
     def documents(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
         """Yield the rows of a record batch, numbered from `first`.
 

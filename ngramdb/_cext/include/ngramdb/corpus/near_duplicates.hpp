@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
+#include "ngramdb/base/hashing.hpp"
 #include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/base/stoppable_sort.hpp"
 
@@ -18,26 +18,6 @@ namespace ngramdb {
 // The most kept documents that are compared with a document, and stored per n-gram or band.
 constexpr uint32_t kMostKept = 64;
 constexpr uint32_t kNoneKept = UINT32_MAX;
-
-inline uint64_t mixed_bits(uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9u;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-inline uint64_t hash_bytes(const char* text, size_t n, uint64_t seed) {
-  uint64_t hash = seed + n * 0x9e3779b97f4a7c15u;
-  for (; n >= 8; text += 8, n -= 8) {
-    uint64_t some;
-    std::memcpy(&some, text, 8);
-    hash = mixed_bits(hash ^ some) + 0x9e3779b97f4a7c15u;
-  }
-  uint64_t rest = 0;
-  std::memcpy(&rest, text, n);
-  return mixed_bits(hash ^ rest);
-}
 
 // The hash of n parts from their hashes; words and characters differ by the seed.
 inline uint64_t hash_of_parts(const uint64_t* parts, size_t n, uint64_t seed) {
