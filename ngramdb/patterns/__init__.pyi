@@ -16,6 +16,7 @@ from .nodes import Noted as Noted
 from .nodes import Pattern as Pattern
 from .nodes import Phrase as Phrase
 from .nodes import Simple as Simple
+from .nodes import Slow as Slow
 from .nodes import StoredExpression as StoredExpression
 from .nodes import StoredText as StoredText
 from .nodes import StoredWords as StoredWords

@@ -308,6 +308,12 @@ class Doubt(NamedTuple):
     message: str
 
 
+class Slow(NamedTuple):
+    """A message on a part of a statement that takes long for a reason that the user can change."""
+
+    message: str
+
+
 class FieldText(NamedTuple):
     """A text that a field is compared with for equality; the field may have it in another spelling only."""
 
@@ -316,7 +322,7 @@ class FieldText(NamedTuple):
     text: str
 
 
-Noted = Phrase | Doubt | FieldText
+Noted = Phrase | Doubt | Slow | FieldText
 
 
 def has_wildcard(text: str | None) -> bool:

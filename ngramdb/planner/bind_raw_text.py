@@ -7,7 +7,7 @@ import warnings
 
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.language import ast
-from ngramdb.patterns import Pattern, StoredExpression, text_literals, text_programs
+from ngramdb.patterns import Pattern, Slow, StoredExpression, text_literals, text_programs
 from ngramdb.planner.scope import Scope
 from ngramdb.registries import TEXT_EXPRESSIONS
 from ngramdb.source import Corpus
@@ -31,7 +31,16 @@ def stored_expression(scope: Scope, node: ast.RawText, corpus: Corpus) -> Stored
         scope.refuse(str(error), node.expression, error)
     needs = text_literals.needed(text_programs.parsed(expression, int(flags)), corpus)
     written = f"TEXT ~ {shown}{' IGNORE CASE' * node.ignore_case}"
+    if not needs:
+        scope.phrases.append(Slow(_all_read(written)))
     return StoredExpression(written, expression, int(flags), needs)
+
+
+def _all_read(written: str) -> str:
+    return (
+        f"{written} has no string that the index can look up: the texts of all documents are read that "
+        "other conditions leave"
+    )
 
 
 def check_removal(scope: Scope, node: ast.Contains, found: Pattern) -> None:

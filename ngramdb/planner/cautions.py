@@ -29,6 +29,7 @@ from ngramdb.patterns import (
     Gram,
     Noted,
     Phrase,
+    Slow,
     show_text,
     spells,
     string_to_ids,
@@ -44,10 +45,10 @@ BLANK = " "
 
 
 class Caution(NamedTuple):
-    """A sentence for the reader, and the class of its Python warning."""
+    """A sentence for the reader, and the class of its Python warning; None if it is only a note."""
 
     message: str
-    category: type[UserWarning] = TokenBoundaryWarning
+    category: type[UserWarning] | None = TokenBoundaryWarning
 
 
 def cautions_of(plan: Plan) -> list[Caution]:
@@ -85,6 +86,9 @@ def _cautions(phrases: Iterable[Noted], acts: bool, rarer: bool = False) -> Iter
     for phrase in phrases:
         if isinstance(phrase, Doubt):
             yield Caution(phrase.message, ConditionWarning)
+            continue
+        if isinstance(phrase, Slow):
+            yield Caution(phrase.message, None)
             continue
         if isinstance(phrase, FieldText):
             near = near_value(*phrase)

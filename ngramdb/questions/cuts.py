@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ngramdb.conditions.expressions import united
@@ -17,10 +17,27 @@ from ngramdb.executor.per_segment import each_segment, matching
 from ngramdb.executor.result import Result
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
+from ngramdb.patterns import Pattern, StoredText
 from ngramdb.planner.bind_conditions import condition, has_all_of
 from ngramdb.planner.bind_fields import document_keys
 from ngramdb.planner.bind_occurrences import has_occurrences, occurring
-from ngramdb.planner.plan import AllDocs, Costs, DocExpr, FieldKey, InPart, Plan, Question, changed
+from ngramdb.planner.plan import (
+    AllDocs,
+    Among,
+    AnyOf,
+    Costs,
+    DocExpr,
+    FieldKey,
+    InDocs,
+    InPart,
+    NearTo,
+    OccurrencesOf,
+    Occurring,
+    Plan,
+    Question,
+    Several,
+    changed,
+)
 from ngramdb.planner.plan.nodes import Node
 from ngramdb.planner.scope import SHARES, Scope, same_kind
 from ngramdb.questions import to_ast
@@ -262,7 +279,16 @@ def bind_spans(scope: Scope, node: ast.CutSpans) -> Plan:
 
 def _spans(scope: Scope, where: ast.Condition, corpus: Corpus) -> InPart:
     scope.removes = True
-    return InPart(occurring(scope, where, corpus, condition), AllDocs())
+    what = occurring(scope, where, corpus, condition)
+    for pattern in _patterns(what):
+        if isinstance(pattern, StoredText) and not pattern.text.strip():
+            scope.fail(
+                PlanError,
+                f"{pattern.shown} matches white space between tokens, which cannot be cut: the documents of "
+                f"{corpus.entry.name} are cut at their tokens",
+                where,
+            )
+    return InPart(what, AllDocs())
 
 
 def _without_documents(where: ast.Condition) -> ast.Condition:
@@ -275,6 +301,17 @@ def _without_documents(where: ast.Condition) -> ast.Condition:
     if isinstance(where, ast.Or):
         return dataclasses.replace(where, operands=tuple(map(_without_documents, where.operands)))
     return where
+
+
+def _patterns(expr: Occurring) -> Iterator[Pattern]:
+    """Yield the patterns whose occurrences an expression has."""
+    if isinstance(expr, OccurrencesOf):
+        yield expr.pattern
+    elif isinstance(expr, (AnyOf, Several)):
+        for operand in expr.operands:
+            yield from _patterns(operand)
+    elif isinstance(expr, (Among, InDocs, NearTo)):
+        yield from _patterns(expr.what)
 
 
 @dataclass(frozen=True)

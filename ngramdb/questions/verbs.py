@@ -180,6 +180,8 @@ def warn(said: Iterable[Any]) -> None:
     """Warn the caller of ngramdb. Python shows equal warnings from one place once."""
     into = _collected.get()
     for item in said:
+        if item.category is None:
+            continue
         if into is not None:
             into.append((item.message, item.category.__name__))
         else:

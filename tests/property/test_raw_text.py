@@ -86,6 +86,26 @@ def test_white_space_between_words_is_not_cut():
         assert texts == {0: "a  bc\n", 1: " \n", 2: "d . e"}
 
 
+def test_white_space_between_words_is_refused():
+    with connected("words") as db:
+        append_broken(db, [(["a b"], {})])
+        for pattern in ('" " MATCH TEXT', '"a" OR "  " MATCH TEXT', '" " MATCH TEXT AND "b"'):
+            with pytest.raises(PlanError, match="white space between tokens, which cannot be cut"):
+                db.execute(f"CUT SPANS WHERE {pattern}")
+        assert db.execute('CUT SPANS WHERE " b" MATCH TEXT').fetchall()[0][2] == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_note_tells_that_all_texts_are_read():
+    with connected("words") as db:
+        append_broken(db, [(["write to a@b.org"], {}), (["nothing"], {})])
+        for statement in ("COUNT TEXT ~ ?", "KWIC TEXT ~ ?", "DOCS WHERE doc_id = 0 AND TEXT ~ ?"):
+            note = db.execute(statement, [r"\w+"]).summary["note"]
+            assert note.startswith(r"TEXT ~ /\w+/ has no string that the index can look up: the texts of all")
+            assert "note" not in db.execute(statement, [r"write \w+"]).summary
+        assert db.corpus("c").count(ngramdb.pattern(r"TEXT ~ /\w+/")) == 6
+
+
 def test_expressions_are_patterns_of_verbs():
     with connected("words") as db:
         append_broken(db, [(["write to a@b.org", "or call 555 555-1234 now"], {}), (["nothing"], {})])
