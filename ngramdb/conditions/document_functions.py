@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -39,6 +39,9 @@ LOOKED_UP = 1 << 18
 # Longer n-grams are not counted one by one, which copies each: the longest matches are faster.
 LONGEST_COUNTED = 64
 _LINE_BREAKS = re.compile("\n+")
+_PARAGRAPH_BREAKS = re.compile("\n{2,}")
+# Line feeds with only white space between them.
+_BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def values_of(call: FunctionCall, segment: Segment, docs: Docs) -> Values:
@@ -366,44 +369,74 @@ def perplexity(chunk: Chunk) -> Values:
     return perplexities(language_model(call.reference, call.model), chunk.in_pieces(flat))
 
 
-# ---- lines of a document's text -------------------------------------------------------------------------
+# ---- lines and paragraphs of a document's text ----------------------------------------------------------
 
 
-def dup_line_share(chunk: Chunk) -> Values:
-    """Return DUP_LINE_SHARE()."""
-    of_lines = {"": _later_lines, "datatrove": _later_lines_of_text, "datamap": _repeated_lines}
-    return np.array([of_lines[chunk.call.dialect](pieces) for pieces in chunk.texts()], dtype=np.float64)
+class _Parts(NamedTuple):
+    """How a definition divides texts, and what it counts.
+
+    divided : divides a text
+    of_all_copies : all copies of a part count; else the first one does not
+    size : the size of a part
+    by_text : sizes are divided by that of the text; else by that of all parts
+    empty : the share of a text without parts
+    """
+
+    divided: Callable[[str], list[str]]
+    of_all_copies: bool = False
+    size: Callable[[str], int] = len
+    by_text: bool = False
+    empty: float = 0.0
+
+    def share(self, pieces: list[str], by_size: bool) -> float:
+        """Return the share of repeated parts in the size of all, or in their number."""
+        parts = Counter(part for piece in pieces for part in self.divided(piece))
+        sizes = {part: self.size(part) if by_size else 1 for part in parts}
+        if self.by_text and by_size:
+            whole = sum(map(len, pieces))
+        else:
+            whole = sum(sizes[part] * n for part, n in parts.items())
+        first = 0 if self.of_all_copies else 1
+        repeated = sum(sizes[part] * (n - first) for part, n in parts.items() if n > 1)
+        return repeated / whole if whole else self.empty
 
 
-def _later_lines(pieces: list[str]) -> float:
-    lines = [line.strip() for piece in pieces for line in piece.split("\n")]
-    whole = sum(map(len, lines))
-    return _later(lines) / whole if whole else 0.0
+def _bytes_of(part: str) -> int:
+    return len(part.encode("utf-8", "surrogateescape"))
 
 
-def _later_lines_of_text(pieces: list[str]) -> float:
-    whole = sum(map(len, pieces))
-    lines = [line for piece in pieces for line in _LINE_BREAKS.split(piece)]
-    return _later(lines) / whole if whole else 0.0
+def _filled(parts: Iterable[str]) -> list[str]:
+    return [part for part in parts if part]
 
 
-def _later(lines: list[str]) -> int:
-    """Return the characters of lines that occurred before."""
-    return sum(map(len, lines)) - sum(map(len, set(lines)))
+# By dialect; '' is our own.
+_LINES = {
+    "": _Parts(lambda text: _filled(line.strip() for line in text.split("\n"))),
+    "datatrove": _Parts(_LINE_BREAKS.split, by_text=True),
+    "datamap": _Parts(lambda text: _filled(text.split("\n")), True, _bytes_of, empty=1.0),
+}
+_PARAGRAPHS = {
+    "": _Parts(lambda text: _filled(part.strip() for part in _BLANK_LINES.split(text))),
+    "datatrove": _Parts(lambda text: _PARAGRAPH_BREAKS.split(text.strip()), by_text=True),
+    "datamap": _Parts(lambda text: _filled(text.split("\n\n")), True, _bytes_of, empty=1.0),
+}
 
 
-def _repeated_lines(pieces: list[str]) -> float:
-    lines = Counter(line for piece in pieces for line in piece.split("\n") if line)
-    sizes = {line: len(line.encode("utf-8", "surrogateescape")) * n for line, n in lines.items()}
-    whole = sum(sizes.values())
-    # The program's value for a text without a line.
-    return sum(sizes[line] for line, n in lines.items() if n > 1) / whole if whole else 1.0
+def _share_of(parts: dict[str, _Parts], by_size: bool) -> Callable[[Chunk], Values]:
+    def values(chunk: Chunk) -> Values:
+        of_dialect = parts[chunk.call.dialect]
+        return np.array([of_dialect.share(pieces, by_size) for pieces in chunk.texts()], dtype=np.float64)
+
+    return values
 
 
 FUNCTIONS: dict[str, Callable[[Chunk], Values]] = {
     "dup_ngram_share": dup_ngram_share,
     "top_ngram_share": top_ngram_share,
-    "dup_line_share": dup_line_share,
+    "dup_line_share": _share_of(_LINES, by_size=True),
+    "dup_line_count_share": _share_of(_LINES, by_size=False),
+    "dup_paragraph_share": _share_of(_PARAGRAPHS, by_size=True),
+    "dup_paragraph_count_share": _share_of(_PARAGRAPHS, by_size=False),
     "loop_share": loop_share,
     "share_seen": share_seen,
     "longest_seen": longest_seen,

@@ -59,6 +59,17 @@ def words(db: Any, texts: list[str]) -> list[list[str]]:
     return [[tokenizer.token_text(one) for one in tokenizer.encode(text).tolist()] for text in texts]
 
 
+# SHA-256 of datatrove's numbers of repeated lines and paragraphs, and of characters of the latter.
+DIGEST_OF_PARTS = "97695d84cc2de787079deeadc7e2b3286ce2425a2fe98cc48c6b5cfa8c77aee2"
+PARTS = ("DUP_LINE_COUNT_SHARE", "DUP_PARAGRAPH_COUNT_SHARE", "DUP_PARAGRAPH_SHARE")
+
+
+def shares_of_parts(db: Any, dialect: str) -> list[tuple[float, ...]]:
+    """Return per document the values of PARTS."""
+    calls = ", ".join(f"{name}(AS {dialect})" for name in PARTS)
+    return list(db.execute(f"DOCS FROM c ORDER BY doc_id RETURNING {calls}").fetchall())
+
+
 def values(db: Any, dialect: str) -> list[tuple[float, ...]]:
     """Return per document DUP_LINE_SHARE, TOP_NGRAM_SHARE and DUP_NGRAM_SHARE."""
     calls = [f"DUP_LINE_SHARE(AS {dialect})"]
@@ -87,6 +98,40 @@ def test_numbers_are_those_of_datatrove(db: Any, texts: list[str], words: list[l
             )
         assert found == expected
     assert hashlib.sha256(repr(found).encode()).hexdigest() == DIGEST
+
+
+def test_parts_are_those_of_datatrove(db: Any, texts: list[str]) -> None:
+    found = []
+    for text, (lines, paragraphs, characters) in zip(texts, shares_of_parts(db, "datatrove"), strict=True):
+        wholes = len(re.split("\n+", text)), len(re.split(r"\n{2,}", text.strip())), len(text)
+        shares = (lines, paragraphs, characters)
+        found.append([round(share * whole) for share, whole in zip(shares, wholes, strict=True)])
+    if util.find_spec("datatrove") is not None:
+        program = import_module(FILTER)
+        filtering = program.GopherRepetitionFilter()
+        expected = []
+        for text in texts:
+            paragraphs = program.find_duplicates(filtering.paragraph_exp.split(text.strip()))
+            lines = program.find_duplicates(filtering._line_splitter.split(text))
+            expected.append([lines[0], *paragraphs])
+        assert found == expected
+    assert any(row[1] for row in found)
+    assert hashlib.sha256(repr(found).encode()).hexdigest() == DIGEST_OF_PARTS
+
+
+def test_parts_are_those_of_datamap(db: Any, texts: list[str]) -> None:
+    for text, row in zip(texts, shares_of_parts(db, "datamap"), strict=True):
+        lines = [line for line in text.split("\n") if line]
+        paragraphs = [part for part in text.split("\n\n") if part]
+        sizes = [len(part.encode()) for part in paragraphs]
+        again = [paragraphs.count(part) > 1 for part in paragraphs]
+        assert row == pytest.approx(
+            (
+                sum(lines.count(line) > 1 for line in lines) / len(lines),
+                sum(again) / len(paragraphs),
+                sum(size for size, is_again in zip(sizes, again, strict=True) if is_again) / sum(sizes),
+            )
+        )
 
 
 def n_bytes(elements: list[str]) -> int:

@@ -220,9 +220,20 @@ def test_perplexity_is_that_of_the_pieces_as_documents(documents, others, model,
         )
 
 
+def paragraphs_of(text):
+    found, lines = [], []
+    for line in [*text.split("\n"), ""]:
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            found.append("\n".join(lines).strip())
+            lines = []
+    return found
+
+
 @EXAMPLES
 @given(texts=st.lists(st.text("ab é\n", max_size=20), min_size=1, max_size=6))
-def test_shares_of_lines_are_those_of_the_definitions(texts):
+def test_shares_of_lines_and_paragraphs_are_those_of_the_definitions(texts):
     def later(lines):
         return sum(len(line) for i, line in enumerate(lines) if line in lines[:i])
 
@@ -230,7 +241,14 @@ def test_shares_of_lines_are_those_of_the_definitions(texts):
         db.corpus("c").append(texts)
         functions = "DUP_LINE_SHARE(), DUP_LINE_SHARE(AS datatrove), DUP_LINE_SHARE(AS datamap)"
         rows = db.execute(f"DOCS FROM c RETURNING {functions}").fetchall()
-    for text, row in zip(texts, rows, strict=True):
+        functions = "DUP_LINE_COUNT_SHARE(), DUP_PARAGRAPH_SHARE(), DUP_PARAGRAPH_COUNT_SHARE()"
+        parts = db.execute(f"DOCS FROM c RETURNING {functions}").fetchall()
+    for text, row, of_parts in zip(texts, rows, parts, strict=True):
+        full = [line.strip() for line in text.split("\n") if line.strip()]
+        whole = paragraphs_of(text)
+        assert of_parts[0] == pytest.approx(share(len(full) - len(set(full)), len(full)))
+        assert of_parts[1] == pytest.approx(share(later(whole), sum(map(len, whole))))
+        assert of_parts[2] == pytest.approx(share(len(whole) - len(set(whole)), len(whole)))
         lines = [line.strip() for line in text.split("\n")]
         full = [line.encode() for line in text.split("\n") if line]
         repeated = sum(len(line) for line in full if full.count(line) > 1)

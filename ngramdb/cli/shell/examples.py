@@ -101,7 +101,9 @@ fields:     field | function {, field | function} | *
 assigned:   tested [/ number [* number]] | value
 tested:     field | YEAR(field) | MONTH(field) | DAY(field) | function
 function:   DUP_NGRAM_SHARE(n [AS dialect]) | TOP_NGRAM_SHARE(n [AS dialect])
-            | DUP_LINE_SHARE([AS dialect]) | LOOP_SHARE(n) | SHARE_SEEN(n, k) | LONGEST_SEEN()
+            | DUP_LINE_SHARE([AS dialect]) | DUP_LINE_COUNT_SHARE([AS dialect])
+            | DUP_PARAGRAPH_SHARE([AS dialect]) | DUP_PARAGRAPH_COUNT_SHARE([AS dialect])
+            | LOOP_SHARE(n) | SHARE_SEEN(n, k) | LONGEST_SEEN()
             | PERPLEXITY(model [FROM source])
 dialect:    DATATROVE | DATAMAP
 """
