@@ -1,8 +1,8 @@
 """The kernels under sanitizers: a program of its own, since they must be compiled into everything that runs.
 
-sorting.cpp, ngrams.cpp, models.cpp, texts.cpp, far.cpp and driver.cpp compare them with brute force, most of
-them on damaged arrays too; any report of a sanitizer fails. All but the first are compiled as one program,
-together.cpp, since most of what each would compile is the same kernels.
+sorting.cpp, curation.cpp, ngrams.cpp, models.cpp, texts.cpp, far.cpp and driver.cpp compare them with brute
+force, most of them on damaged arrays too; any report of a sanitizer fails. All but the first two are compiled
+as one program, together.cpp, since most of what each would compile is the same kernels.
 """
 
 from __future__ import annotations
@@ -115,6 +115,8 @@ def programs(tmp_path_factory):
         ("together", "address,undefined", ("texts",)),
         ("together", "address,undefined", ("far",)),
         ("together", "thread", ("far", "1", "0", "searches, u8")),
+        ("curation", "address,undefined", ()),
+        ("curation", "thread", ()),
         ("sorting", "address,undefined", ()),
         ("sorting", "thread", ("1", "0", "by keys, u16")),
         ("sorting", "thread", ("1", "0", "merging, u16")),
@@ -129,6 +131,8 @@ def programs(tmp_path_factory):
         "texts",
         "far indexes",
         "far indexes on threads",
+        "curation",
+        "windows on threads",
         "sorting",
         "sorting on threads",
         "merging on threads",
