@@ -222,12 +222,13 @@ def export_removals(
 def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
     """Yield an object for each removed document.
 
-    Only the first object of a removal has the statement, which may have thousands of values.
+    Only the first object of a removal has the statement, which may have thousands of values. The reason of
+    the removal is that of its documents, unless these have their own.
     """
     last: Removal | None = None
     for one in removed:
         removal = one.removal.fields()
-        reason = removal.pop("reason", None)
+        reason = None if "reason" in one.details else removal.pop("reason", None)
         if one.removal == last:
             del removal["statement"]
         last = one.removal
@@ -386,15 +387,21 @@ def _write_audit_table(rows: Iterable[dict[str, Any]], file: Any) -> int:
     import pyarrow
     import pyarrow.parquet
 
-    texts = ("id", "source", "reason", "matches", "removal")
-    schema = pyarrow.schema(
-        [pyarrow.field("doc_id", pyarrow.int64()), *(pyarrow.field(name, pyarrow.string()) for name in texts)]
-    )
+    numbers = {
+        "doc_id": "int64",
+        "kept": "int64",
+        "contained": "float64",
+        "tokens_cut": "int64",
+        "pieces": "int64",
+    }
+    texts = ("id", "source", "reason", "matches", "kept_in", "key", "removal")
+    schema = pyarrow.schema([*numbers.items(), *((name, "string") for name in texts)])
     n = 0
     with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in _batches(rows):
             shown = [
-                {"doc_id": row["doc_id"], **{name: _text(row.get(name)) for name in texts}} for row in batch
+                {name: row.get(name) if name in numbers else _text(row.get(name)) for name in schema.names}
+                for row in batch
             ]
             writer.write_table(pyarrow.Table.from_pylist(shown, schema=schema))
             n += len(batch)

@@ -85,6 +85,28 @@ def test_the_statement_is_stored_and_exported_once(db, corpus, tmp_path):
     assert [row["reason"] for row in rows] == ["licence withdrawn", None]
 
 
+def test_records_of_duplicates_and_cuts_are_complete_in_parquet(tmp_path):
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.append(["a b c", "a b c", "a b c d", "x a b c d", "f g h i"])
+        c.delete_duplicates(reason="copies")
+        c.delete_near_duplicates(n=2, reason="a delivery")
+        c.cut_spans("g h")
+        c.export_removals(tmp_path / "gone.jsonl")
+        c.export_removals(tmp_path / "gone.parquet")
+    lines = [json.loads(line) for line in (tmp_path / "gone.jsonl").read_text().splitlines()]
+    assert [(line.get("reason"), line["removal"].get("reason")) for line in lines] == [
+        ("copies", None),
+        ("words", "a delivery"),
+        ("words", "a delivery"),
+        (None, None),
+    ]
+    rows = pyarrow.parquet.read_table(tmp_path / "gone.parquet").to_pylist()
+    for line, row in zip(lines, rows, strict=True):
+        assert json.loads(row.pop("removal")) == line.pop("removal")
+        assert {name: value for name, value in row.items() if value is not None} == line
+
+
 def test_restored_says_how_many_removed_documents_are_back(db, corpus):
     """Wherever they are by then: restored, compacted, removed again."""
 
