@@ -324,6 +324,8 @@ def chosen_by(
     where: str | None, params: ParameterValues, removes: bool = False
 ) -> tuple[Any, parameters.Parameters, Callable[[Catalog, CorpusSource], DocExpr]]:
     """Return the tree of a condition, its parameters, and a function that binds it to change documents."""
+    if where is None and removes:
+        raise InvalidArgument("delete needs a condition; 'doc_id >= 0' removes all documents")
     tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
     values = parameters.Parameters(placeholders, params, where)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,6 +89,8 @@ def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> CurationPla
     """
     if isinstance(source, Mapping):
         return _plan(source, "the plan")
+    if not isinstance(source, (str, os.PathLike)):
+        raise InvalidArgument(f"a plan must be the path of a file or a dictionary, not {source!r}")
     path = os.fspath(source)
     try:
         with open(path, encoding="utf-8") as file:
@@ -101,7 +103,7 @@ def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> CurationPla
 def _parsed(path: str, text: str) -> Any:
     ending = os.path.splitext(path)[1].lower()
     if ending == ".json":
-        return _loaded(path, lambda: json.loads(text), ValueError)
+        return _loaded(path, lambda: json.loads(text, object_pairs_hook=_with_unique_keys), ValueError)
     if ending == ".toml":
         try:
             error = tomllib.TOMLDecodeError
@@ -115,7 +117,7 @@ def _parsed(path: str, text: str) -> Any:
             raise InvalidArgument(
                 f"{path}: YAML needs PyYAML: pip install 'ngramdb[yaml]'; or write the plan as JSON or TOML"
             ) from missing
-        return _loaded(path, lambda: yaml.safe_load(text), error)
+        return _loaded(path, lambda: _of_yaml(text), error)
     raise InvalidArgument(f"{path}: the name of a plan must end in .json, .toml, .yaml or .yml")
 
 
@@ -124,6 +126,33 @@ def _loaded(path: str, load: Any, error: type[Exception]) -> Any:
         return load()
     except error as wrong:
         raise InvalidArgument(f"{path}: {wrong}") from wrong
+    except RecursionError as deep:
+        raise InvalidArgument(f"{path}: has too many brackets inside one another") from deep
+
+
+def _with_unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+    return found
+
+
+def _of_yaml(text: str) -> Any:
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Refuses keys that are given twice, of which PyYAML takes the last."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: list[str] = []
+            for key, _ in node.value:
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} is given twice", key.start_mark
+                    )
+                seen.append(key.value)
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, Loader)  # a kind of safe_load
 
 
 def _plan(content: Any, where: str) -> CurationPlan:

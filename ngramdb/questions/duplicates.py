@@ -178,7 +178,11 @@ def statement_of(
     against: str | None,
 ) -> str:
     """Return the statement that a call of `Corpus.delete_duplicates` stands for. Raises InvalidArgument."""
-    given = (normalize,) if isinstance(normalize, str) else tuple(normalize)
+    given = (normalize,) if isinstance(normalize, str) else normalize
+    if not isinstance(given, (list, tuple, set)):
+        raise InvalidArgument(
+            f"normalize takes one or several of {', '.join(NORMALIZATIONS)}, not {normalize!r}"
+        )
     unknown = [one for one in given if one not in NORMALIZATIONS]
     if unknown:
         raise InvalidArgument(f"normalize takes {', '.join(NORMALIZATIONS)}, not {unknown[0]!r}")

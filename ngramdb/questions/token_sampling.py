@@ -83,8 +83,11 @@ def bind_token_sample(scope: Scope, node: ast.TokenSample, corpus: Corpus) -> To
         if _key(value) in weights:
             scope.refuse(f"{value!r} has two weights", one)
         weights[_key(value)] = value, float(weight)
-    if weights and not sum(weight for _, weight in weights.values()):
+    total = sum(weight for _, weight in weights.values())
+    if weights and not total:
         scope.refuse("at least one weight must be above 0", node)
+    if total == math.inf:
+        scope.refuse("the sum of the weights is too large", node)
     return TokenSampling(tokens, drawn_seed(scope, node.seed), by, tuple(weights.values()))
 
 
@@ -118,6 +121,8 @@ def node_of(
     if len(keys) > 1:
         raise InvalidArgument(f"by must be the name of a field, not {by!r}")
     pairs = () if weights is None else weights.items()
+    if isinstance(tokens, float) and tokens.is_integer():  # 1e9
+        tokens = int(tokens)
     return ast.TokenSample(
         ast.Value(tokens) if isinstance(tokens, str) else to_ast.required(1, "tokens", tokens),
         to_ast.number(0, "seed", seed),
@@ -220,6 +225,9 @@ class KeepSample(Action):
             sampling = self.sampling(view)
             drawn = sample_tokens(view, matching(view, where, costs, None), sampling)
             kept = [docs.numbers() for _, docs in drawn.found]
+            if view.n_documents and not any(map(len, kept)):
+                why = f": {drawn.note}" if drawn.note else ""
+                raise ExecutionError(f"the sample is empty, so that all documents would be removed{why}")
             gone = [
                 np.setdiff1d(before, docs, assume_unique=True)
                 for before, docs in zip(counting(view), kept, strict=True)

@@ -91,6 +91,13 @@ class Request:
     score_field: str | None
     replaces: bool
 
+    def __post_init__(self) -> None:
+        for argument, path in (("field", self.field), ("score_field", self.score_field)):
+            if argument == "score_field" and path is None:
+                continue
+            if not isinstance(path, str) or not path or path != path.encode(errors="replace").decode():
+                raise InvalidArgument(f"{argument} must be the path of a field, not {path!r}")
+
     @property
     def paths(self) -> tuple[str, ...]:
         return (self.field,) if self.score_field is None else (self.field, self.score_field)

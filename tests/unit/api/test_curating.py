@@ -167,3 +167,58 @@ def test_token_ids_are_exported(db, tmp_path):
     told = curate(db, {"corpus": "ids", "steps": [{"export": export}]})
     assert told["steps"][0]["outcome"] == {"written": 2}
     assert np.fromfile(tmp_path / "x.bin", "<u2").tolist() == [1, 2, 0, 3, 0]
+
+
+@pytest.mark.parametrize("plan", [None, 5, [], ["delete"]])
+def test_what_is_no_plan_is_refused(db, plan):
+    with pytest.raises(ngramdb.errors.InvalidArgument, match="the path of a file or a dictionary"):
+        curate(db, plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "p.json",
+            '{"corpus": "c", "steps": ["delete_duplicates"], "corpus": "d"}',
+            "the key 'corpus' twice",
+        ),
+        (
+            "p.json",
+            '{"corpus": "c", "steps": [{"cut_duplicates": {"length": 8, "length": 3}}]}',
+            "'length' twice",
+        ),
+        (
+            "p.yaml",
+            "corpus: c\nsteps:\n- cut_duplicates: {length: 8, length: 3}\n",
+            "'length' is given twice",
+        ),
+        ("p.yaml", "corpus: c\ncorpus: d\nsteps: [delete_duplicates]\n", "'corpus' is given twice"),
+        ("p.json", '{"corpus": "c", "steps": ' + "[" * 100_000, "brackets"),
+        ("p.yaml", "[" * 5_000, "brackets"),
+    ],
+)
+def test_plans_with_repeated_keys_or_endless_brackets_are_refused(db, tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    if name.endswith(".yaml"):
+        pytest.importorskip("yaml")
+    with pytest.raises(ngramdb.errors.InvalidArgument, match=message):
+        curate(db, tmp_path / name)
+
+
+def test_keys_in_yaml_may_be_merged(db, tmp_path):
+    pytest.importorskip("yaml")
+    text = (
+        "corpus: c\nsteps: [cut_duplicates: &a {length: 8, keep: none}, cut_duplicates: {<<: *a, length: 5}]"
+    )
+    (tmp_path / "p.yaml").write_text(text)
+    told = curate(db, tmp_path / "p.yaml")
+    assert told["steps"][1]["step"] == "cut_duplicates, length = 5, keep = 'none'"
+
+
+def test_a_sample_without_any_document_is_refused(db):
+    for arguments in ({"by": "id", "weights": {99: 1}}, {"where": "id = 99"}):
+        with pytest.raises(ngramdb.errors.ExecutionError, match="the sample is empty"):
+            curate(db, {"corpus": "c", "steps": [{"sample": {"tokens": 5, **arguments}}]})
+    assert db.corpus("c").n_documents == 4
+    assert db.corpus("c").keep_sample(1e9, seed=1).removed == 0

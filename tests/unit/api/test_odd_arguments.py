@@ -166,3 +166,29 @@ def test_a_masked_array_without_masked_elements_is_an_array(corpus: Any) -> None
     ids = np.ma.array([0, 1], mask=False)
     assert corpus.count(ids) == corpus.count([0, 1]) > 0
     assert corpus.append([(ids, {})]).tokens == 2
+
+
+def test_a_condition_that_is_none_removes_nothing(corpus: Any) -> None:
+    with pytest.raises(InvalidArgument, match="needs a condition"):
+        corpus.delete(None)
+    assert corpus.count_docs() == 2
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, True, [], b"x", ..., "\ud800", ""])
+@pytest.mark.parametrize("argument", ["field", "score_field"])
+def test_fields_of_quality_are_names(corpus: Any, argument: str, value: Any) -> None:
+    if argument == "score_field" and value is None:
+        return
+    with pytest.raises(InvalidArgument, match=f"{argument} must be the path of a field"):
+        corpus.quality("c", **{argument: value})
+
+
+@pytest.mark.parametrize("value", [None, 5, True, ..., b"x", [1], "nothing"])
+def test_normalizations_are_names(corpus: Any, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match="normalize takes"):
+        corpus.delete_duplicates(normalize=value)
+
+
+def test_the_sum_of_weights_is_finite(corpus: Any) -> None:
+    with pytest.raises(InvalidArgument, match="the sum of the weights is too large"):
+        corpus.keep_sample(5, by="k", weights={1: 1e308, 2: 1e308})
