@@ -7,6 +7,7 @@ tree serves all threads at all times.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -29,6 +30,9 @@ else:
 # Number of cached statements, and their greatest length: about a megabyte at most, without trees.
 REMEMBERED = 256
 REMEMBERED_CHARACTERS = 4096
+# In a regular expression: an escaped character, or a slash, which ends it in a statement.
+_ESCAPED_OR_SLASH = re.compile(r"(\\.)|/", re.DOTALL)
+_SLASH = r"\/"
 
 
 class ParsedStatements(NamedTuple):
@@ -151,15 +155,31 @@ def _written(text: str, tree: ast.Pattern, values: Parameters) -> str:
     for node in reversed(list(placeholders(tree))):
         if node.span is not None:
             value = values.value(node)
-            plain = value if isinstance(value, str) else token_ids(value).tolist()
-            text = text[: node.span.start] + quoted_ngram(plain) + text[node.span.stop :]
+            if isinstance(tree, ast.RawText):
+                shown = _between_slashes(value)
+            else:
+                shown = quoted_ngram(value if isinstance(value, str) else token_ids(value).tolist())
+            text = text[: node.span.start] + shown + text[node.span.stop :]
     return text
+
+
+def _between_slashes(expression: Any) -> str:
+    if not isinstance(expression, str):
+        raise InvalidArgument(f"TEXT ~ takes a regular expression as a str, not {expression!r}")
+    if "\n" in expression and "(?x" in expression:
+        raise InvalidArgument(f"a pattern takes a verbose expression, (?x), only on one line: {expression!r}")
+    on_one_line = expression.replace("\n", r"\n")
+    return f"/{_ESCAPED_OR_SLASH.sub(lambda found: found[1] or _SLASH, on_one_line)}/"
 
 
 def _filled(node: Any, values: Parameters) -> Any:
     """Return the same tree with values in place of parameters, and without places in a text."""
     if isinstance(node, tuple):
         return tuple(_filled(item, values) for item in node)
+    if isinstance(node, ast.RawText) and isinstance(node.expression, ast.Parameter):
+        found = parse_pattern(f"TEXT ~ {_between_slashes(values.value(node.expression))}")
+        assert isinstance(found, ast.RawText)
+        return replace(node, expression=_filled(found.expression, values), span=None)
     if isinstance(node, ast.Parameter):
         value = values.value(node)
         return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))

@@ -149,3 +149,22 @@ def test_copies_have_the_original_text_and_parameters(params: Any) -> None:
     made = ngramdb.pattern('? "a"' if params else '"a" *', params)
     copied = pickle.loads(pickle.dumps(made))
     assert (copied, copied.text, copied.given) == (made, made.text, made.given)
+
+
+@pytest.mark.parametrize(
+    "expression", ["fl(y|ies)", "a/b", r"a\/b", r"\\/b", "a b", "B", '"', "\n", "\r", "\0", "é+", "'"]
+)
+def test_an_expression_over_texts_is_a_parameter_of_a_pattern(expression: str) -> None:
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.append(["flies fly", "a/b \\/b", "a b \"b\" 'b'", "ab\néé\r\0"])
+        for clause in ("", " IGNORE CASE"):
+            pattern = ngramdb.pattern(f"TEXT ~ ?{clause}", [expression])
+            expected = db.execute(f"COUNT TEXT ~ ?{clause} FROM c", [expression]).fetchone()
+            assert (c.count(pattern),) == expected
+            assert c.count(ngramdb.pattern(pattern.text)) == expected[0]
+    for wrong in (5, [1], None):
+        with pytest.raises(ngramdb.errors.InvalidArgument, match="regular expression as a str"):
+            ngramdb.pattern("TEXT ~ ?", [wrong])
+    with pytest.raises(ngramdb.ParseError, match="invalid regular expression"):
+        ngramdb.pattern("TEXT ~ ?", ["("])
