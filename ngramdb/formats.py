@@ -180,6 +180,8 @@ REGISTRY = (
         unit="record",
     ),
 )
+# The ways in which an ARPA file writes tokens.
+ARPA_SYMBOLS = ("text", "nemo")
 # The types of ids in files that do not record it.
 ID_TYPES = ("uint8", "uint16", "uint32", "int32", "int64")
 # The format of files with an unknown extension.

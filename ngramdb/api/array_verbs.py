@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,7 +269,15 @@ class ArrayVerbs(CorpusVerbs):
             used = of_corpora.language_model(view, to_ast.as_model(model))
             return evaluation.agreement(used, view, docs, unit, skip, progress)
 
-    def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
+    def export_arpa(
+        self,
+        path: str | os.PathLike[str],
+        order: int,
+        *,
+        min_count: int | Sequence[int] = 1,
+        prune: str | None = None,
+        symbols: str = "text",
+    ) -> list[int]:
         r"""Write the Kneser-Ney model of an order as an ARPA file.
 
         The file appears under its name when it is complete; it is compressed if the name ends in .gz, .zst,
@@ -278,6 +287,11 @@ class ArrayVerbs(CorpusVerbs):
         ----------
         path : the file
         order : the greatest length of n-grams, at least 2
+        min_count : the least occurrences of n-grams that are written: a number for all lengths from 2 on, or
+            the numbers of lengths 1, 2, …, of which the last applies to longer ones, too; the first is 1
+        prune : 'entropy:1e-8' leaves out n-grams if perplexity grows by less than that share without them
+        symbols : 'text', or 'nemo': a token is the character with the number of its id plus 100, as NVIDIA
+            NeMo's models expect it
 
         Returns
         -------
@@ -286,7 +300,7 @@ class ArrayVerbs(CorpusVerbs):
         Raises
         ------
         InvalidArgument
-            An order below 2.
+            An order below 2, or an invalid option.
 
         Notes
         -----
@@ -297,4 +311,5 @@ class ArrayVerbs(CorpusVerbs):
         """
         view = self._bound.current()
         with self._bound.work():
-            return evaluation.export_arpa(view, conversion.as_path(path), order)
+            options: dict[str, Any] = {"min_count": min_count, "prune": prune, "symbols": symbols}
+            return evaluation.export_arpa(view, conversion.as_path(path), order, **options)

@@ -10,7 +10,9 @@ backing off means multiplying by the weight of the context.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import chain
 from typing import Any, TextIO
 
 import numpy as np
@@ -19,9 +21,11 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.text.formats import ArpaWords
 from ngramdb.errors import InvalidArgument
+from ngramdb.formats import ARPA_SYMBOLS
 from ngramdb.lm.interpolated import KneserNeyModel
-from ngramdb.lm.levels import Level, interpolated, levels_of
+from ngramdb.lm.levels import Level
 from ngramdb.lm.models import LanguageModel
+from ngramdb.lm.pruning import Pruning, pruned
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import Floats, Integers
 
@@ -39,12 +43,25 @@ BLANK = "▁"
 # Words of such a file that are not tokens.
 SPECIAL = ("</s>", "<s>", "<unk>", "<UNK>")
 
+# DEFAULT_TOKEN_OFFSET of NeMo's nemo/collections/asr/parts/submodules/ngram_lm/constants.py.
+NEMO_OFFSET = 100
+# Ids whose characters would be halves of pairs, which UTF-8 lacks.
+FIRST_SURROGATE, LAST_SURROGATE = 0xD800 - NEMO_OFFSET, 0xDFFF - NEMO_OFFSET
+
 _WHITE_SPACE = re.compile(r"\s")
 
 Words = Callable[[int], str]
 
 
-def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
+def write_arpa(
+    model: LanguageModel,
+    file: TextIO,
+    words: Words,
+    *,
+    min_count: int | Sequence[int] = 1,
+    prune: str | None = None,
+    symbols: str = "text",
+) -> list[int]:
     """Write a model as an ARPA file.
 
     Parameters
@@ -52,6 +69,12 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     model : a Kneser-Ney model with an order of at least 2 and without a least count
     file : opened for text in UTF-8
     words : the text of a token id; characters that an ARPA file cannot hold are replaced, see `name_of`
+    min_count : the least occurrences of n-grams that are written: a number for all lengths from 2 on, or the
+        numbers of lengths 1, 2, …, of which the last applies to longer ones, too (those of KenLM's
+        `lmplz --prune`, plus one); the first is 1
+    prune : `entropy:1e-8` leaves out n-grams if perplexity grows by less than that share without them
+    symbols : `text`, or `nemo`: a token is written as the character with the number of its id plus 100, as
+        NVIDIA NeMo's models expect it
 
     Returns
     -------
@@ -60,7 +83,7 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     Raises
     ------
     InvalidArgument
-        Any other model.
+        Any other model; invalid options; an id without a character.
 
     Notes
     -----
@@ -70,15 +93,19 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:
         raise InvalidArgument(f"an ARPA file needs a Kneser-Ney model with an order from 2 on, not {spec}")
+    check_symbols(symbols)
+    pruning = Pruning.of(min_count, prune)
     types = model.index.types()[0].tolist()
-    arpa_words = ArpaWords([*names_of(types, list(map(words, types))), "</s>", "<s>"])
-    levels = levels_of(model, spec.order)
-    sizes = [len(level) for level in levels]
+    names = characters_of(types) if symbols == "nemo" else names_of(types, list(map(words, types)))
+    arpa_words = ArpaWords([*names, "</s>", "<s>"])
+    levels, steps = pruned(model, spec.order, pruning)
+    first = next(steps)
+    sizes = [level.n_kept for level in levels]
     sizes[0] += 1  # <unk>
     file.write("\\data\\\n")
     file.writelines(f"ngram {n}={size}\n" for n, size in enumerate(sizes, start=1))
     unknown = model.prob([], -1).prob or 0.0
-    for n in interpolated(model, levels):
+    for n in chain([first], steps):
         file.write(f"\n\\{n}-grams:\n")
         if n == 1:
             file.write(f"{np.log10(unknown):.{DIGITS + 1}g}\t<unk>\t0\n")
@@ -119,6 +146,23 @@ def names_of(tokens: Sequence[int], texts: Sequence[str]) -> list[str]:
     return names
 
 
+def characters_of(tokens: Sequence[int]) -> list[str]:
+    """Return the characters that NeMo writes for token ids. Raises InvalidArgument for ids without one."""
+    for token in tokens:
+        if not (token < FIRST_SURROGATE or LAST_SURROGATE < token <= sys.maxunicode - NEMO_OFFSET):
+            raise InvalidArgument(
+                f"token id {token} has no character in NeMo's symbols; use symbols='text', or a vocabulary "
+                f"of less than {FIRST_SURROGATE:,} tokens"
+            )
+    return [chr(token + NEMO_OFFSET) for token in tokens]
+
+
+def check_symbols(symbols: Any) -> None:
+    """Raise InvalidArgument unless `write_arpa` has these symbols."""
+    if symbols not in ARPA_SYMBOLS:
+        raise InvalidArgument(f"symbols must be {' or '.join(map(repr, ARPA_SYMBOLS))}, not {symbols!r}")
+
+
 def check_order(order: Any) -> None:
     """Raise InvalidArgument unless an ARPA file can have this order."""
     if not is_whole(order) or order < 2:
@@ -129,7 +173,9 @@ def _lines(levels: list[Level], words: ArpaWords, *, is_top: bool) -> Iterator[s
     """Yield the lines of the last level, about PIECE_BYTES at a time."""
     level = levels[-1]
     for start in range(0, len(level), BATCH):
-        batch = slice(start, min(start + BATCH, len(level)))
+        batch: NDArray[Any] = np.arange(start, min(start + BATCH, len(level)))
+        if level.kept is not None:
+            batch = batch[level.kept[batch]]
         probs, backoffs = _logs(level.prob[batch]), None if is_top else _logs(level.backoff[batch])
         codes = _codes(levels, batch)
         done = 0
@@ -139,9 +185,8 @@ def _lines(levels: list[Level], words: ArpaWords, *, is_top: bool) -> Iterator[s
             yield lines.decode()
 
 
-def _codes(levels: list[Level], batch: slice) -> Integers:
+def _codes(levels: list[Level], numbers: NDArray[Any]) -> Integers:
     """Return the tokens of k n-grams of the last level: (n, k), first tokens first."""
-    numbers: NDArray[Any] = np.arange(batch.start, batch.stop)
     codes = np.empty((len(levels), len(numbers)), dtype=np.int64)
     for row, level in zip(codes[::-1], reversed(levels), strict=True):
         row[:] = level.last[numbers]

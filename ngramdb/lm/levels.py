@@ -11,7 +11,7 @@ Source: Chen & Goodman 1999, section 3; Heafield et al. 2013, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,15 +50,29 @@ class Level:
     backoff: Floats
     # True if a longer n-gram ends with it; set with `backoff`.
     is_suffix: NDArray[np.bool_]
+    # False for n-grams that are left out (`pruning.py`); None if all are kept.
+    kept: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.last)
 
+    @property
+    def n_kept(self) -> int:
+        return len(self) if self.kept is None else int(np.count_nonzero(self.kept))
 
-def levels_of(model: LanguageModel, order: int, *, adjusted: bool = True) -> list[Level]:
+    def mark_suffixes(self, longer: Level) -> None:
+        """Set `is_suffix` by the n-grams that are a token longer."""
+        self.is_suffix = np.zeros(len(self), dtype=np.bool_)
+        self.is_suffix[longer.suffix if longer.kept is None else longer.suffix[longer.kept]] = True
+
+
+def levels_of(
+    model: LanguageModel, order: int, *, adjusted: bool = True, least: Callable[[int], int] = lambda n: 1
+) -> list[Level]:
     """Return the n-grams of length 1 … order with adjusted counts; `interpolated` adds probabilities.
 
     adjusted : False for occurrences in place of adjusted counts
+    least : the least occurrences of n-grams of a length that are kept
 
     Cost: a pass over the suffix arrays for each length; half a microsecond and 16 bytes per n-gram, and twice
     as much again for the longest while they are listed.
@@ -67,6 +81,8 @@ def levels_of(model: LanguageModel, order: int, *, adjusted: bool = True) -> lis
     levels = [_unigrams(model, types)]
     for n in range(2, order + 1):
         levels.append(_longer(model, n, types, levels[-1]))
+        if least(n) > 1:
+            levels[-1].kept = levels[-1].counts >= least(n)
     for n, (shorter, level) in enumerate(pairwise(levels), start=2):
         interrupts.check()
         if n > 2 and adjusted:
@@ -84,12 +100,18 @@ def interpolated(model: KneserNeyModel, levels: list[Level]) -> Iterator[int]:
     for n, (shorter, level) in enumerate(pairwise(levels), start=2):
         interrupts.check()
         _interpolate(shorter, level, model.statistics.discount(n, raw=n == order))
-        shorter.is_suffix = np.zeros(len(shorter), dtype=np.bool_)
-        shorter.is_suffix[level.suffix] = True
+        shorter.mark_suffixes(level)
         level.suffix = level.counts = np.empty(0, dtype=np.int64)
         yield n - 1
         shorter.prob = shorter.backoff = np.empty(0)
     yield order
+
+
+def interpolated_at_once(model: KneserNeyModel, levels: list[Level]) -> None:
+    """Compute probabilities and backoff weights of all lengths, and keep them: 16 bytes per n-gram."""
+    for n, (shorter, level) in enumerate(pairwise(levels), start=2):
+        _interpolate(shorter, level, model.statistics.discount(n, raw=n == len(levels)))
+        level.counts = np.empty(0, dtype=np.int64)
 
 
 def _unigrams(model: LanguageModel, types: Integers) -> Level:
@@ -154,13 +176,19 @@ def _narrow(numbers: Integers, bound: int) -> Numbers:
 def _interpolate(shorter: Level, level: Level, discount: Discount) -> None:
     shorter.backoff = np.ones(len(shorter))
     level.prob = np.empty(len(level))
+    for starts, stop in pieces_of(level):
+        interrupts.check()
+        _interpolate_part(shorter, level, discount, starts, stop)
+
+
+def pieces_of(level: Level) -> Iterator[tuple[Integers, int]]:
+    """Yield, for about CHUNK n-grams at a time, where those of each prefix begin, and where the last end."""
     starts = np.flatnonzero(np.append(True, level.prefix[1:] != level.prefix[:-1])[: len(level)])
     first = 0
     while first < len(starts):
-        interrupts.check()
         beyond = max(first + 1, int(np.searchsorted(starts, starts[first] + CHUNK)))
         stop = int(starts[beyond]) if beyond < len(starts) else len(level)
-        _interpolate_part(shorter, level, discount, starts[first:beyond], stop)
+        yield starts[first:beyond], stop
         first = beyond
 
 
@@ -170,6 +198,8 @@ def _interpolate_part(shorter: Level, level: Level, discount: Discount, starts: 
     counts = level.counts[part].astype(np.int64)
     sizes = np.diff(np.append(starts, stop))
     taken = np.array(discount)[np.minimum(counts, 3) - 1]
+    if level.kept is not None:
+        taken = np.where(level.kept[part], taken, counts)  # all that is pruned goes to shorter contexts
     sums = np.add.reduceat(counts, starts - starts[0])
     left = np.add.reduceat(taken, starts - starts[0]) / sums
     prob = (counts - taken) / np.repeat(sums, sizes)

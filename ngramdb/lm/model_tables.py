@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from ngramdb._cext.lm import tables as kernel
 from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.interpolated import KneserNeyModel
-from ngramdb.lm.levels import CHUNK, Level, interpolated, levels_of
+from ngramdb.lm.levels import CHUNK, Level, levels_of
 from ngramdb.lm.models import LEAST_SCORE, BackoffModel, LanguageModel
+from ngramdb.lm.pruning import Pruning, pruned
 from ngramdb.lm.tables import TableModel, Vocabulary
 from ngramdb.lm.values import UNKNOWN, Floats
 
@@ -24,12 +25,15 @@ LOG_OF_0 = float(np.finfo(np.float32).min)
 BYTES_PER_NGRAM = 24
 
 
-def make_table(model: LanguageModel) -> TableModel:
+def make_table(
+    model: LanguageModel, *, min_count: int | Sequence[int] = 1, prune: str | None = None
+) -> TableModel:
     """Return a model of a corpus as a table, which answers faster and needs memory.
 
     Parameters
     ----------
     model : Kneser-Ney or stupid backoff with an order of at least 2, and without a least count
+    min_count, prune : of Kneser-Ney, as `write_arpa` takes them
 
     Returns
     -------
@@ -57,7 +61,14 @@ def make_table(model: LanguageModel) -> TableModel:
         )
     index = model.index
     types, _ = index.types()
-    levels = levels_of(model, spec.order, adjusted=isinstance(model, KneserNeyModel))
+    pruning = Pruning.of(min_count, prune)
+    if isinstance(model, KneserNeyModel):
+        levels, finished = pruned(model, spec.order, pruning)
+    elif pruning == Pruning.of(1, None):
+        levels = levels_of(model, spec.order, adjusted=False)
+        finished = _relative(index, levels)
+    else:
+        raise InvalidArgument("min_count and prune are for Kneser-Ney models")
     interrupts.require_memory(sum(map(len, levels)) * BYTES_PER_NGRAM, "the table of n-grams")
     penalty = 0.0 if isinstance(model, KneserNeyModel) else float(np.log10(spec.weight))
     least = -1e300 if isinstance(model, KneserNeyModel) else float(np.log10(LEAST_SCORE))
@@ -65,10 +76,9 @@ def make_table(model: LanguageModel) -> TableModel:
     codes = np.arange(len(types), dtype=np.uint32) + np.uint32(kernel.FIRST_WORD)
     table.set_ids(types, codes)
     codes = np.append(codes, [np.uint32(kernel.END_CODE), np.uint32(kernel.BEGIN_CODE)])
-    finished = interpolated(model, levels) if isinstance(model, KneserNeyModel) else _relative(index, levels)
     unknown = model.prob([], UNKNOWN).prob or 0.0
     _fill(table, levels, finished, codes, unknown)
-    sizes = [len(levels[0]) + 1, *map(len, levels[1:])]  # with <unk>
+    sizes = [len(levels[0]) + 1, *(level.n_kept for level in levels[1:])]  # with <unk>
     return TableModel(spec, table, Vocabulary(types, index.separator), sizes)
 
 
@@ -88,19 +98,21 @@ def _fill(
             _set_words(table, level, levels[1], codes, unknown)
             continue
         is_context = None if is_longest else _contexts(level, levels[n])
-        table.reserve(n, len(level))
+        table.reserve(n, level.n_kept)
         longer = np.empty(0 if is_longest else len(level), dtype=np.uint64)
         for start in range(0, len(level), CHUNK):
             interrupts.check()
             part = slice(start, start + CHUNK)
             made = keys[level.prefix[part]] * kernel.BASE + hashes[level.last[part]]
+            kept = slice(None) if level.kept is None else level.kept[part]
+            probs = _logs(level.prob[part][kept])
             if is_context is None:
-                table.insert(n, made, _logs(level.prob[part]))
+                table.insert(n, made[kept], probs)
                 continue
             longer[part] = made
-            weights = _logs(level.backoff[part])
-            is_suffix = level.is_suffix[part].view(np.uint8)
-            table.insert(n, made, _logs(level.prob[part]), weights, is_suffix, is_context[part])
+            weights = _logs(level.backoff[part][kept])
+            is_suffix = level.is_suffix[part][kept].view(np.uint8)
+            table.insert(n, made[kept], probs, weights, is_suffix, is_context[part][kept])
         keys = longer
 
 
@@ -124,7 +136,7 @@ def _set_words(
 def _contexts(level: Level, longer: Level) -> NDArray[np.uint8]:
     """Return 1 for each n-gram that a longer one begins with."""
     flags = np.zeros(len(level), dtype=np.uint8)
-    flags[longer.prefix] = 1
+    flags[longer.prefix if longer.kept is None else longer.prefix[longer.kept]] = 1
     return flags
 
 

@@ -46,6 +46,29 @@ def test_wikitext(path: Path) -> None:
         assert_equal(path, [line.strip() for line in file][:400])
 
 
+@pytest.mark.parametrize("options", [{"min_count": (1, 1, 2, 2)}, {"prune": "entropy:1e-6"}], ids=str)
+def test_pruned_files(tmp_path: Path, options: Any) -> None:
+    """KenLM reads them, and every context still sums to 1 there."""
+    sentences = [" ".join(sentence) for sentence in wikitext_sentences()[:400]]
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("wikitext")
+        corpus.append(sentences)
+        path = tmp_path / "pruned.arpa"
+        assert sum(corpus.export_arpa(path, order=4, **options)) < 0.8 * sum(
+            corpus.export_arpa(tmp_path / "whole.arpa", order=4)
+        )
+    assert_equal(path, sentences[:100])
+    peer, words = kenlm.Model(str(path)), [*read_arpa(path).words, "</s>", "<unk>"]
+    for context in sentences[:3]:
+        state, following = kenlm.State(), kenlm.State()
+        peer.BeginSentenceWrite(state)
+        for word in context.split()[:5]:
+            peer.BaseScore(state, word, following)
+            state, following = following, state
+        total = sum(10.0 ** peer.BaseScore(state, word, following) for word in words)
+        assert total == pytest.approx(1.0, abs=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_files_with_missing_suffixes(path: Path, tmp_path: Path, seed: int) -> None:
     """As SRILM's pruning leaves them: a tenth of the n-grams that begin no longer one is gone."""

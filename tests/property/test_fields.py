@@ -220,13 +220,7 @@ def test_added_fields_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFac
                 corpus.drop_fields(name)
                 for record in reference.metadata.values():
                     record.pop(name, None)
-<<<<<<< HEAD
             elif step == "delete" and has_key(reference, str):
-=======
-            elif step == "delete" and any(
-                isinstance(one.get("id"), str) for one in reference.metadata.values()
-            ):
->>>>>>> 93dd1470 (Speed up ADD FIELDS and UPDATE)
                 corpus.delete("id = 'k1'")
                 gone = [doc for doc, record in reference.metadata.items() if record.get("id") == "k1"]
                 for doc in gone:

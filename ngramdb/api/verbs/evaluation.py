@@ -24,6 +24,7 @@ from ngramdb.lm import evaluation as agreement_plot
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.of_corpora import language_model
+from ngramdb.lm.pruning import Pruning
 from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.questions import packing, to_ast
 from ngramdb.questions.packing import Unit
@@ -113,15 +114,20 @@ def _probability(name: str, value: Any) -> float:
     return float(value)
 
 
-def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
+def export_arpa(
+    view: Corpus, path: str, order: int, *, min_count: Any, prune: str | None, symbols: str
+) -> list[int]:
     """Implement `Corpus.export_arpa`."""
     arpa.check_order(order)  # before the work
+    arpa.check_symbols(symbols)
+    Pruning.of(min_count, prune)
+    options: dict[str, Any] = {"min_count": min_count, "prune": prune, "symbols": symbols}
     model = language_model(view, as_model(KneserNey(order)))
     tokenizer = view.tokenizer
     sizes: list[int] = []
 
     def write(file: TextIO) -> int:
-        sizes.extend(arpa.write_arpa(model, file, tokenizer.token_text))
+        sizes.extend(arpa.write_arpa(model, file, tokenizer.token_text, **options))
         return sum(sizes)
 
     write_text(path, write)

@@ -27,7 +27,7 @@ from ngramdb.cli.common import (
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Waiting
 from ngramdb.cli.terminal.screen import detect, render
-from ngramdb.formats import ID_TYPES, OF_IDS, READ, WRITTEN, written_format
+from ngramdb.formats import ARPA_SYMBOLS, ID_TYPES, OF_IDS, READ, WRITTEN, written_format
 from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
 
 _EXPORT = """\
@@ -88,11 +88,33 @@ def _export_flags(parser: argparse.ArgumentParser) -> None:
         help="of the index; in 5 documents are reversed",
     )
     parser.add_argument("--order", metavar="N", type=positive, help="the order of an arpa model")
+    parser.add_argument(
+        "--min-count",
+        metavar="N,N",
+        type=_counts,
+        help="of an arpa model: the least occurrences of n-grams of length 1, 2, …, such as 1,1,2",
+    )
+    parser.add_argument(
+        "--prune",
+        metavar="entropy:X",
+        help="of an arpa model: leave out n-grams if perplexity grows by less than this share without them",
+    )
+    parser.add_argument(
+        "--symbols",
+        choices=ARPA_SYMBOLS,
+        help="of an arpa model: tokens as text, or as NVIDIA NeMo writes their ids",
+    )
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(map(positive, text.split(",")))
 
 
 def _export(options: argparse.Namespace) -> None:
     if (options.format == "arpa") != (options.order is not None):
         raise UsageError("--order requires --format arpa, and --format arpa requires --order")
+    if options.order is None and not (options.min_count is options.prune is options.symbols is None):
+        raise UsageError("--min-count, --prune and --symbols apply to --format arpa only")
     if options.format not in OF_IDS and not (options.separator is None and options.dtype is None):
         raise UsageError(f"--separator and --dtype apply to --format {' and '.join(OF_IDS)} only")
     if options.order or options.format == INFINI_GRAM:
@@ -118,7 +140,10 @@ def _export(options: argparse.Namespace) -> None:
 def _written(corpus: Corpus, options: argparse.Namespace) -> str:
     """Write the file, and return what it has."""
     if options.order:
-        counts = corpus.export_arpa(options.out, options.order)
+        given = {"min_count": options.min_count, "prune": options.prune, "symbols": options.symbols}
+        counts = corpus.export_arpa(
+            options.out, options.order, **{name: value for name, value in given.items() if value is not None}
+        )
         return ", ".join(human.count(count, f"{n}-gram") for n, count in enumerate(counts, start=1))
     if options.format == INFINI_GRAM:
         version, shards = options.index_version or 4, options.shards or 1

@@ -415,6 +415,17 @@ def test_arpa_files(corpus, tmp_path, db):
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
+def test_pruned_arpa_files(corpus, tmp_path):
+    whole = corpus.export_arpa(tmp_path / "pets.arpa", 3)
+    sizes = corpus.export_arpa(tmp_path / "pruned.arpa", 3, min_count=(1, 1, 2), symbols="nemo")
+    assert sizes[:2] == whole[:2] and sizes[2] < whole[2]
+    by_entropy = corpus.export_arpa(tmp_path / "pruned.arpa", 3, prune="entropy:0.01")
+    assert sum(by_entropy) < sum(whole)
+    for options in ({"min_count": 0}, {"prune": "0.01"}, {"symbols": "x"}):
+        with pytest.raises(InvalidArgument):
+            corpus.export_arpa(tmp_path / "none" / "x.arpa", 3, **options)
+
+
 def test_an_order_that_no_arpa_file_has_is_refused_before_the_work(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("ngramdb.api.verbs.evaluation.language_model", lambda *_: pytest.fail("worked"))
     for order in (1, 0, -1, True, 2.0, "3", None):

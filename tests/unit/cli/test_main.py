@@ -706,7 +706,13 @@ def test_export_writes_a_model_for_other_programs(database: str, tmp_path: Path,
     assert main(["export", database, "wiki", "w.arpa", "--format", "arpa", "--order", "2"]) == 0
     assert "2-grams written to w.arpa" in capsys.readouterr().out
     assert (tmp_path / "w.arpa").read_text().lstrip().startswith("\\data\\")
+    pruned = ["--min-count", "1,9", "--prune", "entropy:1e-3", "--symbols", "nemo"]
+    assert main(["export", database, "wiki", "w.arpa", "--format", "arpa", "--order", "2", *pruned]) == 0
+    assert "ngram 2=0\n" in (tmp_path / "w.arpa").read_text(encoding="utf-8")
+    for wrong in (["--prune", "x"], ["--min-count", "2"]):
+        assert main(["export", database, "wiki", "w.arpa", "--format", "arpa", "--order", "2", *wrong]) == 1
     for wrong in (
+        ["--min-count", "1,2"],
         ["--format", "arpa"],
         ["--order", "2"],
         ["--format", "arpa", "--order", "2", "--where", "x"],
