@@ -115,6 +115,8 @@ class Measured:
             given = self.read()
         for number, one in enumerate(given):
             group = () if self.by is None else (number,)
+            if isinstance(one, bytes):
+                one = one.decode("utf-8", "replace")
             ids = _encoded(tokenizer, one) if isinstance(one, str) else np.asarray(one, dtype=np.int64)
             yield Item(group, [ids], [one] if isinstance(one, str) else _text_of(tokenizer, [ids]))
 

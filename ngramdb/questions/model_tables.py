@@ -167,14 +167,19 @@ def models_tree(models: Any) -> tuple[ast.ModelClause, ...]:
 def orders_tree(orders: Any) -> tuple[Any, ...]:
     """Return ORDERS for the argument of a verb; in text, as in a statement."""
     if isinstance(orders, str):
-        trees = parsing.parsed(f'PERPLEXITY OF "a" ORDERS {orders}')[0]
-        if len(trees) != 1 or trees[0] != ast.Perplexity(ast.Measured(ast.Text("a")), orders=trees[0].orders):
+        tree, *others = parsing.parsed(f'PERPLEXITY OF "a" ORDERS {orders}')[0]
+        if not isinstance(tree, ast.Perplexity) or others or tree != _ordered(tree.orders):
             raise InvalidArgument(f"orders must be as in 1..5, INF, not {orders!r}")
-        return tuple(trees[0].orders)
+        return tree.orders
     if orders is None:
         return ()
     given = orders if isinstance(orders, Iterable) else (orders,)
     return tuple(to_ast.number(1, "orders", one) for one in given)
+
+
+def _ordered(orders: tuple[Any, ...]) -> ast.Perplexity:
+    """Return the tree of the statement that has no other clause."""
+    return ast.Perplexity(ast.Measured(ast.Text("a")), orders=orders)
 
 
 def bind(scope: Scope, node: ast.Perplexity) -> Plan:

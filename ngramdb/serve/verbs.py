@@ -50,6 +50,10 @@ def _are_ngrams(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(_is_ngram(item) for item in value)
 
 
+def _are_orders(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(one is None or _is_whole(one) for one in value)
+
+
 def _is_ngram(value: Any) -> bool:
     return isinstance(value, (str, Pattern)) or _is_ids(value)
 
@@ -77,6 +81,10 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "Sequence[Ngram]": _are_ngrams,
     "Documents": lambda value: isinstance(value, (list, tuple)) and all(map(_is_document, value)),
     "ModelLike": lambda value: isinstance(value, str),
+    "Sequence[ModelLike]": lambda value: (
+        isinstance(value, (list, tuple)) and {str}.issuperset(map(type, value))
+    ),
+    "Orders": lambda value: value is None or isinstance(value, (str, int)) or _are_orders(value),
     "ParameterValues": lambda value: value is None or isinstance(value, (list, tuple, dict)),
     "Progress": lambda value: False,
 }
@@ -99,6 +107,8 @@ SAID = {
     "Sequence[Ngram]": "a list of n-grams (strings or token ids)",
     "Documents": "a list of documents",
     "ModelLike": "a model as written after USING",
+    "Sequence[ModelLike]": "a list of models",
+    "Orders": "orders as written after ORDERS, or a list of them",
     "ParameterValues": "a list, or an object with names",
 }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.api import statements
-from ngramdb.errors import InvalidArgument, LoadError, ReadingOnly
+from ngramdb.errors import LoadError, PlanError, ReadingOnly
 
 WORDS = ("a", "b", "c", "d")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=6)
@@ -200,7 +200,7 @@ def test_probabilities_of_a_neural_model_are_groups(db, tmp_path):
     path = tmp_path / "neural.npy"
     np.save(path, np.array([0.05, 0.95, 1.0, 0.5, 0.55], dtype=np.float32))
     rows = db.execute(f"AGREEMENT OF test BY '{path}'").fetchall()
-    assert [(row[2:6]) for row in rows] == [(0.0, 0.1, 1, 0), (0.5, 0.6, 2, 1), (0.9, 1.0, 2, 1)]
+    assert [(row[2:6]) for row in rows] == [(0.0, 0.1, 1, 0), (0.5, 0.6, 2, 0), (0.9, 1.0, 2, 1)]
     for values, message in (
         (np.ones(4), "4 probabilities; the texts have more tokens"),
         (np.ones(6), "6 probabilities, and the texts have 5 tokens"),
@@ -209,10 +209,10 @@ def test_probabilities_of_a_neural_model_are_groups(db, tmp_path):
         (np.ones(5, dtype=np.int64), "one array of floats"),
     ):
         np.save(path, values)
-        with pytest.raises(InvalidArgument, match=message):
+        with pytest.raises(PlanError, match=message):
             db.execute(f"AGREEMENT OF test BY '{path}'")
     path.write_text("0.5")
-    with pytest.raises(InvalidArgument, match="not an array of NumPy"):
+    with pytest.raises(PlanError, match="not an array of NumPy"):
         db.execute(f"AGREEMENT OF test BY '{path}'")
 
 
@@ -244,7 +244,7 @@ def test_a_service_that_only_reads_reads_no_files(db, tmp_path):
         f"AGREEMENT OF test BY '{path}'",
     ):
         with pytest.raises(ReadingOnly):
-            statements.execute_reading(db._database, statement)
+            statements.ask(db._database, statement, None, db._database.work(None, None))
 
 
 def test_texts_are_split_by_the_tokenizer_of_the_corpus(db):
