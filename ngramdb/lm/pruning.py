@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
+from ngramdb.lm.interpolated import KneserNeyModel
 from ngramdb.lm.levels import Level, interpolated, interpolated_at_once, levels_of, pieces_of
-from ngramdb.lm.models import KneserNeyModel
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import Floats, Integers
 
