@@ -258,11 +258,19 @@ class RemovalVerbs(CorpusVerbs):
         -----
         Cost: 2 to 60 ns per token to find duplicates; about 80 ns per token of each segment with a cut.
         """
-        arguments = locals()
         self._bound.check_whole("cut_duplicates")
         _check_reason(reason)
-        arguments["against"] = to_ast.corpus_name(self._bound, "against", against)
-        return self._cut(cuts.duplicates_statement(self.name, arguments), params, reason)
+        text = cuts.duplicates_statement(
+            self.name,
+            where,
+            length=length,
+            unit=unit,
+            min_count=min_count,
+            kept=duplicates.kept_copy(keep, keep_by, descending),
+            against=to_ast.corpus_name(self._bound, "against", against),
+            rule=cuts.rule_of(on, gap_share, min_rest, max_pieces, replacement),
+        )
+        return self._cut(text, params, reason)
 
     @commits
     @checked_flags
@@ -311,10 +319,16 @@ class RemovalVerbs(CorpusVerbs):
         -----
         Cost: that of finding the occurrences; about 80 ns per token of each segment with a cut.
         """
-        arguments = locals()
         self._bound.check_whole("cut_spans")
         _check_reason(reason)
-        return self._cut(cuts.spans_statement(self.name, arguments), params, reason)
+        text = cuts.spans_statement(
+            self.name,
+            where,
+            spans=to_ast.written(pattern, match_text, ignore_case),
+            context=context,
+            rule=cuts.rule_of(on, gap_share, min_rest, max_pieces, replacement),
+        )
+        return self._cut(text, params, reason)
 
     def _cut(self, text: str, params: ParameterValues, reason: str) -> CutReport:
         with self._bound.work():

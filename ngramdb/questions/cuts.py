@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ngramdb.conditions.expressions import united
 from ngramdb.conditions.text_expressions import holds_token
@@ -42,7 +42,6 @@ from ngramdb.planner.plan.nodes import Node
 from ngramdb.planner.scope import SHARES, Scope, same_kind
 from ngramdb.questions import to_ast
 from ngramdb.questions.docs import documents_in_order
-from ngramdb.questions.duplicates import kept_copy
 from ngramdb.questions.kwic_lines import Search, lines_in
 from ngramdb.questions.plans import BindPlan, Removal, Session
 from ngramdb.questions.requests import Statement, quoted_name
@@ -389,45 +388,65 @@ class CutSpans(Question, Removal):
 # ---- the verbs' arguments
 
 
-def duplicates_statement(corpus: str, arguments: Mapping[str, Any]) -> str:
-    """Return the statement of a call of `Corpus.cut_duplicates`, by its arguments. Raises InvalidArgument."""
-    unit = arguments["unit"]
+def duplicates_statement(
+    corpus: str,
+    where: str | None,
+    *,
+    length: int,
+    unit: str,
+    min_count: int,
+    kept: str,
+    against: str | None,
+    rule: str,
+) -> str:
+    """Return the statement of a call of `Corpus.cut_duplicates`. Raises InvalidArgument.
+
+    kept, rule : the clauses of `kept_copy` and `rule_of`
+    """
     if unit not in UNITS:
         raise InvalidArgument(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
     made = Statement("CUT DUPLICATES").source(corpus)
-    made.add(f"LENGTH >= {to_ast.whole(1, 'length', arguments['length'])} {unit.upper()}")
-    made.add(f"MIN COUNT {to_ast.whole(2, 'min_count', arguments['min_count'])}")
-    made.add(kept_copy(arguments["keep"], arguments["keep_by"], arguments["descending"]))
-    if arguments["against"] is not None:
-        made.add(f"AGAINST {quoted_name(arguments['against'])}")
-    return _with_rule(made, arguments).where(arguments["where"]).text
+    made.add(f"LENGTH >= {to_ast.whole(1, 'length', length)} {unit.upper()}")
+    made.add(f"MIN COUNT {to_ast.whole(2, 'min_count', min_count)}").add(kept)
+    if against is not None:
+        made.add(f"AGAINST {quoted_name(against)}")
+    if rule:
+        made.add(rule)
+    return made.where(where).text
 
 
-def spans_statement(corpus: str, arguments: Mapping[str, Any]) -> str:
-    """Return the statement of a call of `Corpus.cut_spans`, by its arguments. Raises InvalidArgument."""
+def spans_statement(corpus: str, where: str | None, *, spans: str, context: int, rule: str) -> str:
+    """Return the statement of a call of `Corpus.cut_spans`. Raises InvalidArgument.
+
+    spans, rule : the n-gram or pattern, and the clauses of `rule_of`
+    """
     made = Statement("CUT SPANS").source(corpus)
-    if context := to_ast.whole(0, "context", arguments["context"]):
+    if context := to_ast.whole(0, "context", context):
         made.add(f"CONTEXT {context}")
-    what = (arguments[name] for name in ("pattern", "match_text", "ignore_case"))
-    _with_rule(made, arguments).add(f"WHERE {to_ast.written(*what)}")
-    where = arguments["where"]
+    if rule:
+        made.add(rule)
+    made.add(f"WHERE {spans}")
     return made.text if where is None else made.condition("AND", f"({where}\n)").text
 
 
-def _with_rule(made: Statement, arguments: Mapping[str, Any]) -> Statement:
-    on = arguments["on"]
+def rule_of(
+    on: str,
+    gap_share: float | None,
+    min_rest: float | None,
+    max_pieces: int | None,
+    replacement: str | None,
+) -> str:
+    """Return the clauses of a rule for cuts, by the arguments of a verb. Raises InvalidArgument."""
     if on not in BORDERS:
         raise InvalidArgument(f"on must be one of {', '.join(BORDERS)}, not {on!r}")
-    if on != BORDERS[0]:
-        made.add(f"ON {on.upper()}")
-    for name in ("gap_share", "min_rest", "max_pieces"):
-        value = arguments[name]
+    made = Statement("" if on == BORDERS[0] else f"ON {on.upper()}")
+    for name, value in (("gap_share", gap_share), ("min_rest", min_rest), ("max_pieces", max_pieces)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise InvalidArgument(f"{name} must be a number, not {value!r}")
         made.number(name.upper().replace("_", " "), value)
-    if (text := arguments["replacement"]) is not None:
-        if not isinstance(text, str):
-            raise InvalidArgument(f"replacement must be a text, not {text!r}")
-        quoted = text.replace("'", "''")
+    if replacement is not None:
+        if not isinstance(replacement, str):
+            raise InvalidArgument(f"replacement must be a text, not {replacement!r}")
+        quoted = replacement.replace("'", "''")
         made.add(f"REPLACE '{quoted}'")
-    return made
+    return made.text

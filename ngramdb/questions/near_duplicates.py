@@ -289,7 +289,7 @@ def bind_delete(scope: Scope, node: ast.DeleteNearDuplicates) -> Plan:
     return DeleteNearDuplicates(corpus, bound.where, rule, keeping, bound.against, written, rebind)
 
 
-def _chosen(scope: Scope, node: ast.NearDuplicates | ast.DeleteNearDuplicates, corpus: CorpusView) -> Chosen:
+def _chosen(scope: Scope, node: ast.NearClauses, corpus: CorpusView) -> Chosen:
     scope.removes = isinstance(node, ast.DeleteNearDuplicates)
     order = document_keys(scope, () if node.keep is None else node.keep.order, corpus)
     against = None
@@ -301,11 +301,11 @@ def _chosen(scope: Scope, node: ast.NearDuplicates | ast.DeleteNearDuplicates, c
     return Chosen(condition(scope, node.where, corpus), order, against)
 
 
-def _keeping(node: ast.NearDuplicates | ast.DeleteNearDuplicates, bound: Chosen) -> Keeping:
+def _keeping(node: ast.NearClauses, bound: Chosen) -> Keeping:
     return Keeping(node.keep is None or node.keep.longest, bound.order)
 
 
-def _rule(scope: Scope, node: ast.NearDuplicates | ast.DeleteNearDuplicates) -> Rule:
+def _rule(scope: Scope, node: ast.NearClauses) -> Rule:
     contained = scope.real(node.contained, "CONTAINED", SHARES)
     n = scope.number(node.n, "NGRAM", 1, MOST_WORDS)
     bands, rows = 0, 0

@@ -22,7 +22,7 @@ def statements(kind: type[ast.Statement] = ast.Statement) -> set[type[ast.Statem
     """Return all statements of this kind."""
     names = (getattr(ast, name) for name in ast.__all__)
     found = {each for each in names if isinstance(each, type) and issubclass(each, kind)}
-    return found - {ast.Statement, ast.Question}
+    return found - {ast.Statement, ast.Question, ast.NearClauses}
 
 
 STATEMENTS: tuple[type[ast.Statement], ...] = tuple(sorted(statements(), key=lambda kind: kind.__name__))

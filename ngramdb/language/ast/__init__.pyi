@@ -23,6 +23,7 @@ from .data import DropVersion as DropVersion
 from .data import Keep as Keep
 from .data import KeepVersion as KeepVersion
 from .data import MinHash as MinHash
+from .data import NearClauses as NearClauses
 from .data import NearDuplicates as NearDuplicates
 from .data import Option as Option
 from .data import ResetSetting as ResetSetting

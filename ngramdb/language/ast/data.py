@@ -122,11 +122,8 @@ class MinHash(Node):
 
 
 @dataclass(frozen=True)
-class NearDuplicates(Question):
-    """NEAR DUPLICATES [CONTAINED >= s] [NGRAM n WORDS] [CANDIDATES …] [KEEP …] [AGAINST corpus] ….
-
-    Its other clauses are WHERE, WITH REJECTED and LIMIT.
-    """
+class NearClauses(Statement):
+    """[CONTAINED >= s] [NGRAM n WORDS] [CANDIDATES …] [KEEP …] [AGAINST corpus] [WHERE cond]."""
 
     source: Source | None = None
     where: Condition | None = None
@@ -135,21 +132,19 @@ class NearDuplicates(Question):
     candidates: MinHash | None = None
     keep: Keep | None = None
     against: Source | None = None
+
+
+@dataclass(frozen=True)
+class NearDuplicates(NearClauses, Question):
+    """NEAR DUPLICATES …, with WITH REJECTED and LIMIT."""
+
     with_rejected: bool = False
     limit: Scalar | None = None
 
 
 @dataclass(frozen=True)
-class DeleteNearDuplicates(Statement):
-    """DELETE NEAR DUPLICATES, with the clauses of NEAR DUPLICATES except WITH REJECTED and LIMIT."""
-
-    source: Source | None = None
-    where: Condition | None = None
-    contained: Scalar | None = None
-    n: Scalar | None = None
-    candidates: MinHash | None = None
-    keep: Keep | None = None
-    against: Source | None = None
+class DeleteNearDuplicates(NearClauses):
+    """DELETE NEAR DUPLICATES …."""
 
 
 @dataclass(frozen=True)
