@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import interrupts
 from ngramdb.conditions.stored_text import TokenPlaces, token_places
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.segments.base import Segment
@@ -36,7 +37,9 @@ def byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) 
             f"{segment.path}: the text of document {segment.doc_id(i)} has other tokens than when it was "
             "loaded or cut, so no part of the text can be found in its tokens: load it again"
         )
+    interrupts.check()
     before = bytes_before(text)
+    interrupts.check()
     return before[found.starts], before[found.stops]
 
 

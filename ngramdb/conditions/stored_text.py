@@ -149,9 +149,14 @@ CHECK_DOCUMENTS = 16
 
 def solid(text: str) -> NDArray[np.bool_]:
     """For each character of a text, whether it is not white space: (len(text),) bool."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     known = _solid_codes()
-    return np.asarray(known[np.minimum(codes, len(known) - 1)])
+    found = np.empty(len(text), dtype=np.bool_)
+    for start in range(0, len(text), CHECK_CHARACTERS):
+        interrupts.check()
+        some = text[start : start + CHECK_CHARACTERS].encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(some, dtype=np.uint32)
+        found[start : start + len(codes)] = known[np.minimum(codes, len(known) - 1)]
+    return found
 
 
 @cache
@@ -210,8 +215,10 @@ def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> T
     if tokenizer.has_places:
         return _placed_again(segment, tokenizer, i, text)
     characters = np.flatnonzero(solid(text))
+    interrupts.check()
     lengths = token_lengths(segment, tokenizer, i)
     ends = np.cumsum(lengths)
+    interrupts.check()
     if len(ends) and ends[-1] != len(characters):
         return None
     return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)

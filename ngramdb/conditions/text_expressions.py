@@ -125,13 +125,16 @@ class ExpressionMatches:
         begins, ends = byte_places(self._segment, self._tokenizer, i, content)
         first_position = int(self._segment.index.document_bounds(np.array([i], dtype=np.uint32))[0][0])
         n = len(begins)
+        interrupts.check()
         if not n:
             tokens = np.tile([[0, len(content)]], (len(spans), 1))
             place = np.full(len(spans), first_position, dtype=np.uint32)
             return Places(place, place + np.uint32(1), self._cuts(content, tokens, spans))
         first = np.minimum(np.searchsorted(ends, spans[:, 0], side="right"), n - 1)
         last = np.maximum(np.searchsorted(begins, spans[:, 1], side="left"), first + 1)
+        interrupts.check()
         cuts = self._cuts(content, np.stack([begins[first], ends[last - 1]], axis=1), spans)
+        interrupts.check()
         breaks = self._segment.breaks(i)
         starts = first + np.searchsorted(breaks, first, side="right") + first_position
         stops = last + np.searchsorted(breaks, last - 1, side="right") + first_position

@@ -29,6 +29,9 @@ from ngramdb.source import Corpus
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
+# Parts of a text that are joined between two interrupt checks.
+CHECK_PARTS = 1 << 14
+
 Places = NDArray[np.int64]
 
 
@@ -180,6 +183,7 @@ class CutSegment(Segment):
         places = None
         if content is not None:
             places = TextCuts(content, *byte_places(segment, self._tokenizer, i, content))
+        interrupts.check()
         if places is not None:
             starts, stops = on_borders(starts, stops, places, rule.on)
         elif rule.on != "characters":
@@ -187,7 +191,9 @@ class CutSegment(Segment):
             raise InvalidArgument(f"{what}, so it has no {rule.on}; omit ON {rule.on.upper()}")
         if rule.gap_share is not None:
             starts, stops = bridged(starts, stops, rule.gap_share)
+        interrupts.check()
         found = self._broken(i, starts, stops, places)
+        interrupts.check()
         if places is not None and self._tokenizer.has_places and len(found.starts):
             found = self._settled(i, found, places)
         n_tokens = segment.document_length(i)
@@ -389,7 +395,11 @@ def _is_left(found: CutDocument, n_tokens: int) -> NDArray[np.bool_]:
 
 def _text_left(found: CutDocument, content: bytes) -> bytes:
     bounds = np.concatenate([[0], found.bytes.ravel(), [len(content)]]).reshape(-1, 2)
-    return b"".join(content[start:stop] for start, stop in bounds.tolist())
+    parts = []
+    for k in range(0, len(bounds), CHECK_PARTS):
+        interrupts.check()
+        parts += [content[start:stop] for start, stop in bounds[k : k + CHECK_PARTS].tolist()]
+    return b"".join(parts)
 
 
 def _with_replacements(
