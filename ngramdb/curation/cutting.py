@@ -323,7 +323,9 @@ class CutSegment(Segment):
         return None
 
     def form(self, i: int) -> bytes | None:
-        return None if i in self.cuts else self._whole.form(i)
+        form = self._whole.form(i)
+        # A form that begins with L is the whole line, its text included.
+        return None if form is None or (i in self.cuts and form.startswith(b"L")) else form
 
     def document(self, i: int) -> NDArray[np.uint32]:
         ids = self._whole.document(i)

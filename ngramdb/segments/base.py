@@ -22,6 +22,7 @@ from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.segments.container.layout import NO_BREAKS
+from ngramdb.segments.forms import changed_form
 from ngramdb.segments.metadata import MetadataReader, Overlay
 
 if TYPE_CHECKING:
@@ -192,8 +193,16 @@ class Segment(ABC):
 
     def form(self, i: int) -> bytes | None:
         """Return the form of document i's JSON line (`ngramdb.ingest.readers.lines`), or None if unknown."""
-        changes = self.changes
-        return None if changes is not None and changes.formless[i] else self.own_form(i)
+        form, changes = self.own_form(i), self.changes
+        if form is None or changes is None or not changes.formless[i]:
+            return form
+        try:
+            return changed_form(form, self.metadata.row(i))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CorruptionError(
+                f"{self.path}: the stored line of document {self.doc_id(i)} is damaged: {error!r}",
+                path=self.path,
+            ) from error
 
     def own_form(self, i: int) -> bytes | None:
         """Return the form in which document i was loaded; none by default."""

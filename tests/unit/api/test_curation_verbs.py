@@ -38,6 +38,51 @@ def test_export_writes_lines_as_they_came(corpus, tmp_path):
     assert out.read_text().splitlines() == LINES[1:]
 
 
+@pytest.mark.filterwarnings("ignore::ngramdb.ExportWarning")
+@pytest.mark.parametrize("style", ["regular", "odd blanks"])
+def test_the_text_stays_in_its_field_when_a_document_changes(tmp_path, style):
+    lines = [
+        '{"id": 1, "page": {"body": "one two three", "z": 1}}',
+        '{"text": "x", "page": {"body": "a two b"}}',
+    ]
+    if style == "odd blanks":
+        lines = [line.replace(": {", ":  {") for line in lines]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    out = tmp_path / "out.jsonl"
+
+    def written():
+        assert db.execute("CHECK").fetchall() == []
+        c.export(out)
+        return [json.loads(line) for line in out.read_text().splitlines()]
+
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.load(tmp_path / "in.jsonl", text="page.body")
+        c.cut_spans("two")
+        expected = [
+            {"id": 1, "page": {"body": "one  three", "z": 1}},
+            {"text": "x", "page": {"body": "a  b"}},
+        ]
+        assert written() == expected
+        c.update({"k": 5, "page.z": "new"})
+        for one in expected:
+            one.update(k=5)
+            one["page"].update(z="new")
+        assert written() == expected
+        c.drop_fields("page", "id")
+        for one in expected:
+            del one["page"]["z"]
+            one.pop("id", None)
+        assert written() == expected
+        c.append(["another"])
+        c.delete('"another"')
+        c.compact()
+        assert written() == expected
+        assert db.create_corpus("again").load(out, text="page.body").documents == 2
+        c.update({"page.body": "taken"})
+        assert written()[0] == {"text": "one  three", "page": {"body": "taken"}, "k": 5}
+
+
 def test_export_writes_parquet(corpus, tmp_path):
     from pyarrow import parquet
 
