@@ -157,6 +157,8 @@ def _describe(situation: Situation) -> list[str]:
     words.extend(_MARKS[mark] for mark in marks if situation.may_be(mark))
     if situation.may_be("$END") and not situation.statement_may_start:
         words.append(f"the end of the {situation.whole}")
+    if not words and situation.may_be("STAR"):
+        words.append("'*'")
     return words
 
 

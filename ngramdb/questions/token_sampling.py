@@ -69,7 +69,9 @@ def bind_token_sample(scope: Scope, node: ast.TokenSample, corpus: Corpus) -> To
         tokens = _scaled(scope, tokens, node.tokens)
     if isinstance(tokens, float) and tokens.is_integer():  # 1e9
         tokens = int(tokens)
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 1 <= tokens < 2**63:
+    if isinstance(tokens, int) and tokens >= 2**63:
+        scope.refuse(f"SAMPLE must be at most {2**63 - 1:,} tokens, not {tokens:,}", node.tokens)
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
         scope.refuse(f"SAMPLE must be a whole number of at least 1 token, not {tokens!r}", node.tokens)
     by = None if node.by is None else bound_key(scope, node.by, corpus)
     if by is not None and by.unnested:
