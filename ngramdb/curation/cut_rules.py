@@ -73,12 +73,43 @@ def on_borders(starts: Places, stops: Places, text: TextCuts, on: str) -> tuple[
     """Return cuts (ascending, disjoint) that begin and end on borders.
 
     They grow to whole characters, but shrink to whole words and lines; those without a whole word or line
-    are dropped. Words are what is between white space. A line ends after
-    its newline, or before it if that is not cut.
+    are dropped. Words are what is between white space; the one before a cut and the one after it stay apart.
+    A line ends after its newline, or before it if that is not cut.
     """
     if on == "characters":
         return _grown(starts, stops, _between_characters(text))
-    opening, closing = _between_words(text) if on == "words" else _between_lines(text)
+    if on == "words":
+        clean = _between_words(text)
+        return words_apart(*_shrunk(starts, stops, clean, clean), text)
+    return _shrunk(starts, stops, *_between_lines(text))
+
+
+def words_apart(starts: Places, stops: Places, text: TextCuts) -> tuple[Places, Places]:
+    """Return cuts that leave white space between the words around them, and have a word.
+
+    starts, stops : between words
+
+    A cut with the white space on both sides gives up one of them, and as few tokens as that takes.
+    """
+    n = len(text.begins)
+    blank = _blank(text)
+    before, behind = np.ones(n + 1, dtype=np.bool_), np.ones(n + 1, dtype=np.bool_)
+    before[1:-1], behind[1:] = blank[text.begins[1:] - 1], blank[text.ends]
+    clean = _between_words(text)
+    is_joined = ~before[starts] & ~behind[stops]
+    begins, ends = np.flatnonzero(clean & before), np.flatnonzero(clean & behind)
+    later = np.append(begins, n)[np.searchsorted(begins, starts, side="left")]
+    earlier = np.insert(ends, 0, 0)[np.searchsorted(ends, stops, side="right")]
+    is_later = is_joined & (stops - later > earlier - starts)
+    starts, stops = np.where(is_later, later, starts), np.where(is_joined & ~is_later, earlier, stops)
+    some = starts < stops
+    starts, stops = starts[some], stops[some]
+    n_solid = np.concatenate([[0], np.cumsum(~blank)])
+    some = n_solid[text.ends[stops - 1]] > n_solid[text.begins[starts]]
+    return starts[some], stops[some]
+
+
+def _shrunk(starts: Places, stops: Places, opening: Marks, closing: Marks) -> tuple[Places, Places]:
     begins, ends = np.flatnonzero(opening), np.flatnonzero(closing)
     starts = np.append(begins, len(opening))[np.searchsorted(begins, starts, side="left")]
     stops = np.insert(ends, 0, 0)[np.searchsorted(ends, stops, side="right")]
@@ -106,13 +137,18 @@ def _between_characters(text: TextCuts) -> Marks:
     return clean
 
 
-def _between_words(text: TextCuts) -> tuple[Marks, Marks]:
+def _blank(text: TextCuts) -> Marks:
+    """Return whether each byte is white space, or the end of the text: (n bytes + 1,) bool."""
     decoded = text.content.decode("utf-8", "surrogateescape")
-    blank = np.append(np.repeat(~solid(decoded), np.diff(bytes_before(decoded))), True)
-    clean = _between_characters(text)
+    return np.append(np.repeat(~solid(decoded), np.diff(bytes_before(decoded))), True)
+
+
+def _between_words(text: TextCuts) -> Marks:
+    """Return whether a cut may begin or end before each token, and at the end."""
+    blank, clean = _blank(text), _between_characters(text)
     begins, ends = text.begins[1:], text.ends[:-1]
     clean[1:-1] &= blank[begins] | blank[begins - 1] | blank[ends]
-    return clean, clean
+    return clean
 
 
 def _between_lines(text: TextCuts) -> tuple[Marks, Marks]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.conditions.byte_places import byte_places
-from ngramdb.curation.cut_rules import ON_CHARACTERS, CutRule, TextCuts, bridged, on_borders
+from ngramdb.curation.cut_rules import ON_CHARACTERS, CutRule, TextCuts, bridged, on_borders, words_apart
 from ngramdb.curation.windows import Ranges
 from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
@@ -191,6 +191,8 @@ class CutSegment(Segment):
             raise InvalidArgument(f"{what}, so it has no {rule.on}; omit ON {rule.on.upper()}")
         if rule.gap_share is not None:
             starts, stops = bridged(starts, stops, rule.gap_share)
+            if rule.on == "words" and places is not None:
+                starts, stops = words_apart(starts, stops, places)
         interrupts.check()
         found = self._broken(i, starts, stops, places)
         interrupts.check()

@@ -13,6 +13,7 @@ from support.broken import append_broken, connected
 from support.changes import begin
 from support.cut_texts import SENTENCES, TOKENIZERS
 
+import ngramdb
 from ngramdb.curation.cut_rules import TextCuts, bridged, on_borders
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.questions import cuts
@@ -147,6 +148,18 @@ def naive_border(text, k, on, closes):
     return text[k - 1].isspace() or text[k].isspace()
 
 
+def naive_words(text, a, b):
+    """The longest cut within [a, b) that has a word, and leaves white space beside it."""
+    found = (0, 0)
+    for i in range(a, b):
+        for k in range(i + 1, b + 1):
+            is_apart = i == 0 or text[i - 1].isspace() or k == len(text) or text[k].isspace()
+            borders = naive_border(text, i, "words", False) and naive_border(text, k, "words", True)
+            if is_apart and borders and text[i:k].strip() and k - i > found[1] - found[0]:
+                found = i, k
+    return found
+
+
 @given(st.text("ab é\n漢", max_size=12), ranges, st.sampled_from(["words", "lines"]))
 def test_cuts_shrink_to_whole_words_and_lines(text, ends, on):
     ends = ends[ends <= len(text)]
@@ -156,6 +169,8 @@ def test_cuts_shrink_to_whole_words_and_lines(text, ends, on):
     for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
         a = next((k for k in range(a, len(text) + 1) if naive_border(text, k, on, False)), None)
         b = next(k for k in range(b, -1, -1) if naive_border(text, k, on, True))
+        if a is not None and a < b and on == "words":
+            a, b = naive_words(text, a, b)
         if a is not None and a < b:
             expected.append((a, b))
     sizes = [len(character.encode()) for character in text]
@@ -204,3 +219,13 @@ def test_what_cannot_be_cut_is_refused():
             with pytest.raises(InvalidArgument, match=next(iter(wrong))):
                 corpus.cut_duplicates(**wrong)
         assert corpus.cut_duplicates(length=2).tokens == 2
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "bytes", "words"])
+def test_words_beside_a_cut_stay_apart(tokenizer):
+    with connected(tokenizer) as db:
+        corpus = db.corpus("c")
+        corpus.append(["Another sentence here! One sentence here.", "a b", "no  such\nthing"])
+        corpus.cut_spans(ngramdb.pattern(r"TEXT ~ /\s+(sentence|such)\s+|a b|\b \b/"), on="words")
+        texts = [row["text"].split() for row in corpus.docs().to_dicts()]
+        assert texts == [["Another", "here!", "One", "here."], ["no", "thing"]]
