@@ -25,8 +25,9 @@ import numpy as np
 from ngramdb.api import Corpus, connect
 from ngramdb.compat import parts_of
 from ngramdb.display import visible
-from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, StorageError
-from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
+from ngramdb.errors import InvalidArgument, LoadError, NgramdbError, QueryCancelled, StorageError
+from ngramdb.lm import BEGIN, END, UNKNOWN, ArpaModel, KneserNey, make_table, read_arpa
+from ngramdb.lm import LanguageModel as LanguageModel_
 from ngramdb.lm.arpa import names_of
 from ngramdb.lm.values import Integers
 
@@ -122,9 +123,10 @@ class Model:
     Parameters
     ----------
     path : the database's folder, and if need be which corpus and order: `news.ngdb?corpus=de&order=5`,
-        `order=unlimited` for no limit; or an `ngramdb.Corpus`
+        `order=unlimited` for no limit; or an `ngramdb.Corpus`; or an ARPA file, plain or compressed by gzip
     config : how to load it
-    corpus, order : as in the path, and stronger; the only corpus, and 5, when not given
+    corpus, order, table : as in the path, and stronger; the only corpus, 5, and no table, when not given.
+        With `table=yes` the model becomes a table (`ngramdb.lm.make_table`), which is faster and needs memory
 
     Raises
     ------
@@ -146,26 +148,44 @@ class Model:
         *,
         corpus: str | None = None,
         order: int | str | None = None,
+        table: bool | str | None = None,
     ) -> None:
+        self._arguments = (path, config, corpus, order, table)
+        self._model: LanguageModel_
+        if not isinstance(path, Corpus) and _is_arpa(os.fsdecode(path)):
+            self.path = os.fsdecode(path)
+            read = _read(self.path)
+            self._model, names, types = read, list(read.words), list(range(len(read.words)))
+        else:
+            self._model, names, types = self._of_corpus(path, config, corpus, order, table)
+        self._kernel = self._model.state().model
+        encoded = (name.encode("utf-8", "surrogateescape") for name in names)
+        self._tokens: dict[bytes, int] = dict(zip(encoded, types, strict=True))
+        self._tokens |= {b"<s>": BEGIN, b"</s>": END}
+
+    def _of_corpus(
+        self,
+        path: str | bytes | os.PathLike[str] | Corpus,
+        config: Config | None,
+        corpus: str | None,
+        order: int | str | None,
+        table: bool | str | None,
+    ) -> tuple[LanguageModel_, list[str], list[int]]:
+        """Return the model with the names and ids of its words."""
         if isinstance(path, Corpus):
             self.path, found = path.name, path
         else:
             self.path = os.fsdecode(path)
-            folder, asked = parts_of(self.path, ("corpus", "order"))
+            folder, asked = parts_of(self.path, ("corpus", "order", "table"))
             found = _corpus(folder, corpus if corpus is not None else asked.get("corpus"))
             order = order if order is not None else asked.get("order")
-        self._arguments = (path, config, corpus, order)
-        self._corpus = found
+            table = table if table is not None else asked.get("table")
         if config is not None and config.load_method != LoadMethod.LAZY:
             found.warm()
-        self._model = found.language_model(KneserNey(_order(order)))
-        self._kernel = self._model.state().model
-        types = self._model.index.types()[0].tolist()
+        model = found.language_model(KneserNey(_order(order)))
+        types = model.index.types()[0].tolist()
         names = names_of(types, found.tokenizer.token_texts(types))
-        self._tokens: dict[bytes, int] = {
-            name.encode(): token for name, token in zip(names, types, strict=True)
-        }
-        self._tokens |= {b"<s>": BEGIN, b"</s>": END}
+        return make_table(model) if _is_yes(table) else model, names, types
 
     @property
     def order(self) -> int:
@@ -229,8 +249,7 @@ class Model:
         return visible(f"<Model from {os.path.basename(self.path)}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        path, config, corpus, order = self._arguments
-        return _made_again, (path, config, corpus, order)
+        return _made_again, self._arguments
 
     # ---- private ----------------------------------------------------------------------------------------
 
@@ -263,8 +282,32 @@ class LanguageModel(Model):
     """`Model`, under the name that it had in old versions of KenLM."""
 
 
-def _made_again(path: Any, config: Config | None, corpus: str | None, order: int | str | None) -> Model:
-    return Model(path, config, corpus=corpus, order=order)
+def _made_again(
+    path: Any, config: Config | None, corpus: str | None, order: int | str | None, table: bool | str | None
+) -> Model:
+    return Model(path, config, corpus=corpus, order=order, table=table)
+
+
+def _is_arpa(path: str) -> bool:
+    """Return True for a file that begins as an ARPA file, or is compressed."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(64)
+    return head.lstrip().startswith(b"\\data\\") or head.startswith(b"\x1f\x8b")
+
+
+def _read(path: str) -> ArpaModel:
+    try:
+        return read_arpa(path)
+    except LoadError as error:
+        raise CannotReadModel(str(error), path=path) from error
+
+
+def _is_yes(table: bool | str | None) -> bool:
+    if table in (None, "no", "yes") or isinstance(table, bool):
+        return table in ("yes", True)
+    raise InvalidArgument(f"table must be 'yes' or 'no', not {table!r}")
 
 
 def _as_bytes(text: str | bytes) -> bytes:
@@ -300,8 +343,6 @@ def _kind_of_file(path: str) -> str:
     """Return a readable name of the file's kind, by its first bytes."""
     with open(path, "rb") as file:
         head = file.read(64)
-    if head.lstrip().startswith(b"\\data\\"):
-        return "an ARPA file"
     if head.startswith(b"mmap lm http://kheafield.com/code"):
         return "a binary file of KenLM"
     return "a file"

@@ -31,6 +31,40 @@ SENTENCES = [
 ORDERS = [2, 3, 5, "unlimited"]
 
 
+def same(model: kenlm.Model, table: kenlm.Model) -> None:
+    """The models give the same numbers, by sentences and by states."""
+    assert table.order == model.order and "cat" in table and "zebra" not in table
+    for text in (*SENTENCES, "the zebra sat", "", "<s> cat </s> dog"):
+        for borders in (True, False):
+            found, expected = (
+                list(one.full_scores(text, bos=borders, eos=borders)) for one in (table, model)
+            )
+            assert [one[1:] for one in found] == [one[1:] for one in expected]
+            assert [one[0] for one in found] == pytest.approx([one[0] for one in expected], abs=1e-5)
+        assert table.perplexity(text) == pytest.approx(model.perplexity(text), rel=1e-4)
+    states = [(one, kenlm.State(), kenlm.State()) for one in (model, table)]
+    for one, state, _ in states:
+        one.BeginSentenceWrite(state)
+    for word in ["the", "cat", "zebra", "sat", "on", "the", "mat"]:
+        found = [one.BaseFullScore(state, word, after) for one, state, after in states]
+        assert found[0].log_prob == pytest.approx(found[1].log_prob, abs=1e-5)
+        assert found[0][1:] == found[1][1:]
+        states = [(one, after, state) for one, state, after in states]
+
+
+def test_tables_and_arpa_files(database: Path, tmp_path: Path) -> None:
+    model = kenlm.Model(f"{database}?corpus=pets&order=3")
+    with ngramdb.connect(database, read_only=True) as db:
+        for name in ("lm.arpa", "lm.arpa.gz"):
+            db.corpus("pets").export_arpa(tmp_path / name, order=3)
+            same(model, kenlm.Model(tmp_path / name))
+    same(model, kenlm.Model(f"{database}?corpus=pets&order=3&table=yes"))
+    table = kenlm.Model(database, corpus="pets", order=3, table=True)
+    same(model, pickle.loads(pickle.dumps(table)))
+    with pytest.raises(InvalidArgument, match="table must be"):
+        kenlm.Model(f"{database}?corpus=pets&table=maybe")
+
+
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("kenlm") / "lm.ngdb"
@@ -196,8 +230,8 @@ def test_states_of_no_text_or_of_other_models_are_refused(database: Path) -> Non
         ("lm.ngdb?corpus=cats", OSError, "no corpus 'cats'"),
         ("lm.ngdb?corpus=pets&order=x", InvalidArgument, "'unlimited', not 'x'"),
         ("lm.ngdb?corpus=pets&order=0", InvalidArgument, "not 0"),
-        ("lm.ngdb?model=5", InvalidArgument, "corpus=…, order=…, joined by &"),
-        ("model.arpa", OSError, "this is an ARPA file, .*: load the text that it was made of"),
+        ("lm.ngdb?model=5", InvalidArgument, "corpus=…, order=…, table=…, joined by &"),
+        ("model.arpa", OSError, "line 2: not a valid ARPA file: the file ends"),
         ("model.binary", OSError, "this is a binary file of KenLM"),
         ("model.txt", OSError, "this is a file, "),
     ],
