@@ -63,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
         progress=not options.no_progress,
         timeout=options.timeout,
         parameters=parameters,
+        figure=options.figure,
     )
     given = [*(options.inputs or []), *(("text", text) for text in options.statements)]
     try:
@@ -128,6 +129,11 @@ def _flags(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="plot",
         help="draw a bar for each row, as of a histogram: --format plot",
+    )
+    parser.add_argument(
+        "--figure",
+        metavar="OUT",
+        help="plot PERPLEXITY, AGREEMENT, NOVELTY and DUPLICATES as PNG or SVG, too (needs matplotlib)",
     )
     parser.add_argument(
         "--param",

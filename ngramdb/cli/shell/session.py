@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     import subprocess
 
     from ngramdb.api import LoadProgress, Result
+    from ngramdb.cli.terminal import figures
 else:
+    figures = lazy_module("ngramdb.cli.terminal.figures")
     subprocess = lazy_module("subprocess")
 
 
@@ -70,7 +72,7 @@ class Shell:
     results go to; `n_rows` is how many rows a table shows at a terminal, None for what fits. `progress` false
     draws no bars and lines while work is done. `timeout` are the seconds that a statement may take. `note` is
     given what is not a result, times and messages; they go to standard error unless a REPL takes them over.
-    `prompt` is None but at a prompt.
+    `prompt` is None but at a prompt. `figure` is the file into which answers are drawn, too.
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class Shell:
         timeout: float | None = None,
         parameters: Parameters | None = None,
         note: Callable[[str], None] | None = None,
+        figure: str | None = None,
     ) -> None:
         self.path = path
+        self.figure = figure
         self.read_only = read_only
         self.mode = mode
         self.timer = timer
@@ -108,6 +112,8 @@ class Shell:
         parameters = self.parameters.for_statement(text)
         with Waiting(self.progress) as waiting, self._answers(waiting) as screen:
             with self._answer(text, parameters, waiting) as result:
+                if self.figure is not None and result.columns:
+                    result = _drawn(result, self.figure)
                 if screen.is_terminal and {"text", "doc_id"} <= set(result.columns):
                     marks = marks_of(text, parameters)
                     screen = replace(screen, marks=None if marks is None else marks.find)
@@ -271,6 +277,15 @@ class Shell:
         with suppress(OSError):
             self.send_to(None)
         self.connection.close()
+
+
+def _drawn(result: Result, path: str) -> Result:
+    """Draw an answer into a file, and return the answer, which is then in memory."""
+    rows = result.fetchall()
+    figures.draw_figure(figures.chart_of(result.columns, rows), path)
+    made: Result = type(result).of_rows(result.columns, rows, **result.summary)
+    made.types = result.types
+    return made
 
 
 def _note_on_standard_error(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.cells import encodable
+from ngramdb.cli.terminal.cells import QUANTITIES, encodable
 from ngramdb.cli.terminal.screen import FALLBACK_COLUMNS, Screen, Tabular, is_number, to_display
 from ngramdb.cli.terminal.table import write_table
 from ngramdb.display import visible
@@ -22,13 +22,16 @@ LABEL_SHARE = 0.4
 # Eighths of a character.
 EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 RANGE = ("least", "most")
+# The column that is drawn of PERPLEXITY, AGREEMENT and NOVELTY, by another one that only they have.
+MEASURES = {"perplexity_known": "perplexity", "sparse_share": "share", "uniqueness": "share"}
 
 
 def write_plot(result: Tabular, screen: Screen) -> None:
     """Write a bar for each row, as long as its number.
 
-    That is the column `count`, else the first one with numbers behind the first column; of ranges (`least`,
-    `most`) the one behind them. A result without such a column is drawn as a table.
+    That is the measure of PERPLEXITY, AGREEMENT or NOVELTY, or the column `count`, else the first one with
+    numbers behind the first column; of ranges (`least`, `most`) the one behind them. A result without such a
+    column is drawn as a table.
     """
     rows = iter(result)
     shown = list(islice(rows, PLOTTED_ROWS))
@@ -59,7 +62,8 @@ def _value_column(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> in
     of_numbers = [i for i in range(len(columns)) if _are_numbers([row[i] for row in rows])]
     if tuple(columns[:2]) == RANGE:
         return 2 if 2 in of_numbers else None
-    named = [i for i in of_numbers if columns[i] == "count"]
+    names = {"count", *(MEASURES[name] for name in columns if name in MEASURES)}
+    named = [i for i in of_numbers if columns[i] in names]
     behind = [i for i in of_numbers if i > 0]
     return next(iter(named or behind), None)
 
@@ -74,6 +78,8 @@ def _draw(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], place: int, s
     width = screen.width or FALLBACK_COLUMNS
     before = range(place)
     of_label = [i for i in before if not any(isinstance(row[i], (list, tuple)) for row in rows)] or before
+    if not MEASURES.keys().isdisjoint(columns):  # the group, without its tokens
+        of_label = [i for i in before if columns[i] not in QUANTITIES]
     between = "–" if tuple(columns[:2]) == RANGE else " "
     heads, *labels = (
         encodable(visible(between.join(parts)), screen)
