@@ -327,6 +327,7 @@ class QuestionRules:
         return clause_of("BY", node_of(unit), children)
 
     by_agreement = by_units
+    by_novelty = by_units
     of_lengths = valued_clause("NGRAMS")
     skip = valued_clause("SKIP")
     with_argmax = flag_clause("WITH ARGMAX")

@@ -270,4 +270,4 @@ class By(Spelling):
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
         if arguments[name]:
             by = arguments[name]
-            statement.add(f"BY {by.upper() if by in (*UNITS, 'length', 'count') else by}")
+            statement.add(f"BY {by.upper() if by in (*UNITS, 'length', 'count', 'tokens') else by}")

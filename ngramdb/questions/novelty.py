@@ -8,12 +8,14 @@ no n-gram of L tokens or more that occurs; the creativity index is its sum over 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.conditions.stored_text import longest_matches
+from ngramdb.errors import PlanError
 from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import check
 from ngramdb.language import ast
@@ -28,6 +30,7 @@ from ngramdb.questions.measured import By, Measured, Texts, bind_measured, tree_
 from ngramdb.questions.model_tables import Batch, Groups, batches_of
 from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.requests import Condition, Parameter, Spelling, Statement
+from ngramdb.questions.score import SHOWN_UNKNOWN
 from ngramdb.questions.verbs import Asking
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ COLUMNS = {
     "uniqueness": float,
     "creativity_index": float,
 }
+# The same with BY TOKENS, after the document.
+MATCH_COLUMNS = {"position": int, "token": str, "token_id": int, "length": int, "count": int}
 # Lengths without NGRAMS, and those of the creativity index.
 LENGTHS = (1, 20)
 CREATIVE = (5, 12)
@@ -84,7 +89,8 @@ class Verbs(Asking):
         ----------
         of : text or token ids; a path object, whose documents are read as by COPY; a corpus of the database
         n : the length of n-grams, or the least and the greatest
-        by : 'documents', 'lines', or what GROUP BY takes (of a corpus): a curve for each value
+        by : 'documents', 'lines', or what GROUP BY takes (of a corpus): a curve for each value; 'tokens': the
+            longest match that ends with each token
         where, params : only documents that meet this condition count as the corpus
 
         Returns
@@ -92,7 +98,8 @@ class Verbs(Asking):
         A row per group and length: the group, `n`, `ngrams`, `novel`, `share`; `uniqueness`, the share of
         tokens that are in no n-gram of n tokens that occurs; `creativity_index`, the sum of it over lengths
         from 5 to 12 for the group. `summary` has the number of tokens, and mean and greatest length of
-        the longest match at each token.
+        the longest match at each token. With `by="tokens"` a row per token: `document`, `position`, `token`,
+        `token_id`, and `length` and `count` of the longest n-gram that ends with it and occurs.
 
         Raises
         ------
@@ -105,7 +112,11 @@ class Verbs(Asking):
         """
         low, high = n if isinstance(n, tuple) else (n, n)
         to_ast.whole(1, "n", low), to_ast.whole(1, "n", high)
-        tree = ast.Novelty(tree_of(self._bound, of), ast.Lengths(int(low), int(high)), unit_tree(by))
+        lengths = ast.Lengths(int(low), int(high))
+        if by == "tokens":
+            tree = ast.Novelty(tree_of(self._bound, of), None, ast.Name(by))
+        else:
+            tree = ast.Novelty(tree_of(self._bound, of), lengths, unit_tree(by))
         return self._bound.ask(tree, where, params)
 
 
@@ -118,7 +129,7 @@ DEFINITION = Definition(
         "of": Texts(),
         "where": Condition(),
         "n": LengthRange(),
-        "by": By("documents, lines, or a field of the texts' corpus"),
+        "by": By("documents, lines, a field of the texts' corpus, or tokens"),
     },
     tool=Tool(
         "novelty",
@@ -127,7 +138,7 @@ DEFINITION = Definition(
     ),
     help=Help(
         "NOVELTY OF texts [FROM source [WHERE condition]] [NGRAMS n | n..m]\n"
-        "  [BY DOCUMENTS | LINES | group]",
+        "  [BY DOCUMENTS | LINES | TOKENS | group]",
         ('NOVELTY OF "a generated text" NGRAMS 1..20', "the share of its n-grams that are new"),
     ),
 )
@@ -136,6 +147,11 @@ DEFINITION = Definition(
 def bind(scope: Scope, node: ast.Novelty) -> Plan:
     """Bind NOVELTY."""
     corpus = scope.corpus(node.source)
+    if isinstance(node.by, ast.Name) and node.by.value == "tokens":
+        if node.ngrams is not None:
+            scope.fail(PlanError, "BY TOKENS lists the longest matches: leave NGRAMS out", node.ngrams)
+        of = bind_measured(scope, node.of, ast.Name("documents"), corpus)
+        return MatchesQuery(corpus, of, where=scope.among(node.where, corpus))
     low, high = LENGTHS
     if isinstance(node.ngrams, ast.Lengths):
         low, high = node.ngrams.low, node.ngrams.high
@@ -178,6 +194,52 @@ class NoveltyQuery(SliceQuery):
             n_rows=len(rows),
             types=(*self.of.types, *COLUMNS.values()),
         )
+
+
+@dataclass(frozen=True)
+class MatchesQuery(SliceQuery):
+    """NOVELTY BY TOKENS: the longest n-gram of the corpus that ends with each token of the texts."""
+
+    of: Measured
+
+    @property
+    def path(self) -> str | None:
+        """The file that is read besides the database."""
+        return self.of.path
+
+    def label(self) -> str:
+        return f"longest matches in {self.of}"
+
+    def answer_whole(self) -> Result:
+        """Return a row per token."""
+        self.corpus.check_difference()
+        return Result(
+            (*self.of.columns, *MATCH_COLUMNS),
+            self._batches(),
+            types=(*self.of.types, *MATCH_COLUMNS.values()),
+        )
+
+    def _batches(self) -> Iterator[list[Row]]:
+        tokenizer = self.corpus.tokenizer
+        for item in self.of.items(self.corpus):
+            position = 0
+            for ids in item.pieces:
+                found, counts = longest_matches(self.corpus.index, ids, np.array([0, len(ids)]))
+                named = (ids >= 0) & (ids < tokenizer.n_vocabulary)
+                texts = iter(tokenizer.token_texts(ids[named]))
+                rows = zip(ids.tolist(), named.tolist(), found[1:].tolist(), counts[1:].tolist(), strict=True)
+                yield [
+                    (
+                        *item.group,
+                        position + i,
+                        next(texts) if known else SHOWN_UNKNOWN,
+                        token if token >= 0 else None,
+                        length,
+                        count if length else 0,
+                    )
+                    for i, (token, known, length, count) in enumerate(rows)
+                ]
+                position += len(ids)
 
 
 class _Counts:

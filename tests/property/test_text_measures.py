@@ -170,6 +170,22 @@ def test_novelty_is_the_share_of_ngrams_that_do_not_occur(texts, measured):
 
 
 @settings(max_examples=40, deadline=None)
+@given(TEXTS, TEXTS)
+def test_the_longest_match_ends_with_each_token(texts, measured):
+    train, test = corpora(texts, measured)
+    rows = iter(train.novelty(test, by="tokens").fetchall())
+    for number, words in enumerate(map(str.split, measured), start=1):
+        for position, word in enumerate(words):
+            ends = [words[start : position + 1] for start in range(position + 1)]
+            match = next((gram for gram in ends if train.count(" ".join(gram))), [])
+            document, place, token, _, length, count = next(rows)
+            assert (document, place, length) == (number, position, len(match))
+            assert token == word or (token == "<unk>" and not length)
+            assert count == (train.count(" ".join(match)) if match else 0)
+    assert next(rows, None) is None
+
+
+@settings(max_examples=40, deadline=None)
 @given(TEXTS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
 def test_continuations_are_different_neighbours(texts, gram):
     train, _ = corpora(texts, ["a"])

@@ -63,7 +63,10 @@ class Agreement(Question):
 
 @dataclass(frozen=True)
 class Novelty(Question):
-    """NOVELTY OF texts [FROM corpus [WHERE cond]] [NGRAMS n | n..m] [BY unit]."""
+    """NOVELTY OF texts [FROM corpus [WHERE cond]] [NGRAMS n | n..m] [BY unit].
+
+    `by` may also be the name 'tokens'.
+    """
 
     of: Measured
     ngrams: Scalar | Lengths | None = None

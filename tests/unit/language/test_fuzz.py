@@ -327,7 +327,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         measured.map("NOVELTY OF {}".format),
         FROM=sources_where,
         NGRAMS=amounts | st.just("1..20"),
-        BY=st.sampled_from(["DOCUMENTS", "lines"]) | fields,
+        BY=st.sampled_from(["DOCUMENTS", "lines", "TOKENS"]) | fields,
     ),
     ast.Continuations: statement(ngrams.map("CONTINUATIONS OF {}".format), FROM=sources, WHERE=conditions),
     ast.Duplicates: statement(
