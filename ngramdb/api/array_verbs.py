@@ -152,7 +152,9 @@ class ArrayVerbs(CorpusVerbs):
         return counts
 
     @checked_flags
-    def language_model(self, model: ModelLike = "kneser_ney", *, sentences: bool = False) -> LanguageModel:
+    def language_model(
+        self, model: ModelLike = "kneser_ney", *, sentences: bool = False, reuse_discounts: bool = False
+    ) -> LanguageModel:
         """Return a model of the corpus's current version, as `ngramdb.lm.make` does.
 
         Its methods take and return token ids and arrays, including `<s>` and `</s>` (`ngramdb.lm.BEGIN` and
@@ -163,17 +165,22 @@ class ArrayVerbs(CorpusVerbs):
         model : as `prob` takes it
         sentences : make a model of the corpus whose documents are the sentences of this one, as `score` with
             `sentence` uses it; its `index.separator` ends sentences inside texts
+        reuse_discounts : Kneser-Ney discounts that cannot be estimated are those of the last shorter length
+            for which they can (Shareghi et al. 2016), not KenLM's 0.5, 1 and 1.5
 
         Raises
         ------
         InvalidArgument
-            An unknown model.
+            An unknown model, or `reuse_discounts` for another one than Kneser-Ney.
         PlanError, ResourceError
             As `score` raises them with `sentence`.
         """
         with self._bound.work():
             view = packing.corpus_for("sentence" if sentences else None, self._bound)
-            return of_corpora.language_model(view, to_ast.as_model(model))
+            spec = to_ast.as_model(model)
+            if reuse_discounts:
+                return of_corpora.reusing_discounts(view, spec)
+            return of_corpora.language_model(view, spec)
 
     def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """Return the most frequent continuation, for a larger model to check (speculative decoding).

@@ -21,6 +21,8 @@ from .neural import Interpolation as Interpolation
 from .neural import interpolate as interpolate
 from .neural import neural_probabilities as neural_probabilities
 from .neural import relative_improvement as relative_improvement
+from .neural_vocabulary import vocabulary_distribution as vocabulary_distribution
+from .neural_vocabulary import vocabulary_scores as vocabulary_scores
 from .spec import Backoff as Backoff
 from .spec import InfGram as InfGram
 from .spec import KneserNey as KneserNey

@@ -31,6 +31,10 @@ class InterpolatedModel(SharingModel):
         model = kernel.Model(index, "interpolated", spec.limit, spec.min_count, **parameters)
         super().__init__(spec, index, model)
 
+    def left_out(self, n_wanted: int) -> kernel.LeftOut:
+        """Return about so many tokens of the corpus, each without its one occurrence, for a fit."""
+        return kernel.LeftOut(self._model, n_wanted)
+
     def dist(self, context: ArrayLike) -> Distribution:
         """Return every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ngramdb import fork_safety
-from ngramdb.errors import TimeoutExceeded
+from ngramdb.errors import InvalidArgument, TimeoutExceeded
 from ngramdb.lm import statistics as index_statistics
 from ngramdb.lm.making import make
 from ngramdb.lm.models import LanguageModel
@@ -56,6 +56,14 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
         )
     with _LOCK:
         return _MODELS[corpus].setdefault(model, made)
+
+
+def reusing_discounts(corpus: Corpus, model: ModelSpec) -> LanguageModel:
+    """Return the Kneser-Ney model with Shareghi et al.'s discounts (`Statistics.reusing`). It is not kept."""
+    if model.kind != "kneser_ney":
+        raise InvalidArgument(f"only Kneser-Ney has discounts that can be reused, not {model}")
+    corpus.check_difference()
+    return make(model, corpus, statistics_of(corpus).reusing())
 
 
 class _SharedBatches:

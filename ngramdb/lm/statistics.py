@@ -165,11 +165,38 @@ class Statistics:
             )
         return ". ".join(said) or None
 
+    def reusing(self) -> Statistics:
+        """Return the same with Shareghi et al.'s discounts for lengths for which none can be estimated.
+
+        They are those of the last shorter length for which they can, in place of KenLM's 0.5, 1 and 1.5.
+        """
+        return _ReusingStatistics(**{field.name: getattr(self, field.name) for field in fields(self)})
+
     @property
     def empty_context(self) -> tuple[int, int, int, int]:
         """The sum of adjusted unigram counts, and how many are 1, 2 and 3 or more: for the empty context."""
         ones, twos = self.continuation[0][:2]
         return self.n_types[1], ones, twos, self.n_types[0] - ones - twos
+
+
+class _ReusingStatistics(Statistics):
+    def discount(self, length: int, *, raw: bool = False) -> Discount:
+        table = (self.raw if raw else self.continuation)[: min(length, self.max_length)]
+        estimates = map(discounts_of, reversed(table))
+        return next((found for found, is_estimated in estimates if is_estimated), FALLBACK)
+
+    def fallbacks(self, order: int | None = None) -> tuple[int, ...]:
+        lengths = super().fallbacks(order)
+        return tuple(n for n in lengths if self.discount(n, raw=n == order) == FALLBACK)
+
+    def note(self, order: int | None = None) -> str | None:
+        lengths = [n for n in super().fallbacks(order) if n not in self.fallbacks(order)]
+        reused = (
+            f"Kneser-Ney discounts of n-grams of length {_listed(lengths)} cannot be estimated: they are "
+            f"those of the last shorter length for which they can"
+        )
+        notes = (reused if lengths else None, super().note(order))
+        return ". ".join(note for note in notes if note) or None
 
 
 def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from support.language_corpora import View, corpora, small_documents
 from support.reference_models import BEGIN, END, ReferencePitmanYor
 
-from ngramdb._cext.lm import models as kernel
 from ngramdb.lm import KneserNey, PitmanYor, analyze, make
 
 orders = st.sampled_from([None, 1, 2, 3, 5])
@@ -97,7 +96,7 @@ def test_the_likelihood_is_that_of_tokens_that_are_not_there(documents, order):
     sentences = [(BEGIN, *document, END) for document in documents]
     expected = sum(reference.left_out(s, at) for s in sentences for at in range(1, len(s)))
     levels = LEVELS[:order] if order else LEVELS
-    tokens = kernel.LeftOut(model._model, 10**6)
+    tokens = model.left_out(10**6)
     assert len(tokens) <= sum(len(s) - 1 for s in sentences)  # one that is twice there has a weight
     found, slopes = tokens.log_likelihood(levels, 1 / reference.v)
     assert found == pytest.approx(expected, rel=1e-9)
@@ -114,7 +113,7 @@ def test_a_fit_makes_left_out_tokens_likelier():
     documents = [(random.zipf(1.3, 30) % 50).tolist() for _ in range(300)]
     view = View(documents)
     statistics = analyze(view, 4)
-    tokens = kernel.LeftOut(make(KneserNey(), view, statistics)._model, 10**6)
+    tokens = make(KneserNey(), view, statistics).left_out(10**6)
     fitted = make(PitmanYor(), view, statistics).levels.tolist()
     plain = [list(statistics.discount(n)) for n in range(1, 5)]
     assert tokens.log_likelihood(fitted, 1 / 51)[0] > tokens.log_likelihood(plain, 1 / 51)[0] + 10
@@ -130,7 +129,7 @@ def test_a_sample_does_not_depend_on_segments():
     )
     levels = [make(PitmanYor(order=3), view, analyze(view, 4)).levels for view in views]
     assert np.array_equal(levels[0], levels[1]) and np.array_equal(levels[0], levels[2])
-    tokens = [len(kernel.LeftOut(make(KneserNey(), view)._model, 4000)) for view in views]
+    tokens = [len(make(KneserNey(), view).left_out(4000)) for view in views]
     assert len(set(tokens)) == 1 and 1000 < tokens[0] < 12_000
 
 

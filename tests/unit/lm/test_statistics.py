@@ -83,3 +83,23 @@ def test_characters_have_discounts_for_greater_lengths():
 def test_lengths_out_of_range_are_refused():
     with pytest.raises(ValueError, match="2 … 1000"):
         analyze(View([[1]]), 1)
+
+
+def test_discounts_that_cannot_be_estimated_are_kenlms_or_those_of_shorter_ngrams():
+    random = np.random.default_rng(3)
+    view = View([(random.zipf(1.5, 20) % 400).tolist() for _ in range(60)])
+    kenlms = analyze(view, 8)
+    reusing = kenlms.reusing()
+    lacking = kenlms.fallbacks()
+    assert lacking and 1 not in lacking
+    for length in range(1, 9):
+        shorter = next(n for n in range(length, 0, -1) if n not in lacking)
+        assert reusing.discount(length) == kenlms.discount(shorter)
+        assert kenlms.discount(length) == (FALLBACK if length in lacking else reusing.discount(length))
+    assert reusing.discount(20) == kenlms.discount(20)
+    assert "0.5, 1 and 1.5 stand in" in kenlms.note()
+    assert "cannot be estimated: they are those of the last shorter length" in reusing.note()
+    assert "stand in" not in reusing.note()
+    models = [make(KneserNey(), view, statistics) for statistics in (kenlms, reusing)]
+    assert models[1].note == reusing.note()
+    assert abs(models[1].dist([0, 1, 2]).probs.sum() - 1) < 1e-9
