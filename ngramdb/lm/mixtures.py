@@ -100,7 +100,8 @@ class Mixture:
         weights = np.where(np.isnan(probs), 0.0, weights)
         total = weights.sum(axis=1)
         mixed = (weights * np.nan_to_num(probs)).sum(axis=1)
-        return np.divide(mixed, total, out=np.full(len(mixed), np.nan), where=total > 0)
+        shares: Floats = np.divide(mixed, total, out=np.full(len(mixed), np.nan), where=total > 0)
+        return shares
 
     def __repr__(self) -> str:
         return f"<mixture of {', '.join(str(model.spec) for model in self.models)}>"
@@ -177,4 +178,5 @@ def _best_weights(probs: Floats, weights: Floats) -> Floats:
         before, weights = weights, (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0)
         if np.abs(weights - before).max() < LEAST_CHANGE:
             break
-    return weights / weights.sum()
+    best: Floats = weights / weights.sum()
+    return best

@@ -46,7 +46,8 @@ def vocabulary_distribution(model: LanguageModel, context: ArrayLike, n_ids: int
     total = probs.sum()
     if not total > 0:
         raise InvalidArgument(f"{model.spec} has no answer after this context")
-    return probs / total
+    shares: Floats = probs / total
+    return shares
 
 
 def vocabulary_scores(model: LanguageModel, ids: ArrayLike, n_ids: int, *, eos: int) -> Scores:

@@ -114,29 +114,27 @@ class LeftOutSample {
   };
 
   void choose() {
-    std::vector<int64_t> sentence;
     for (size_t s = 0; s < columns_.width(); ++s) {
-      columns_[s].each_start(stop_, [&](Position at) {
-        sentence.assign(1, kBegin);
-        for (;; ++at) {
-          const Code code = columns_[s].code_at(at);
-          if (code == kBorder) break;
-          sentence.push_back(int64_t{code} - 1);
-        }
-        sentence.push_back(kEnd);
-        spend(stop_, sentence.size());
-        choose_from(sentence, columns_[s].sign());
-      });
+      columns_[s].each_start(stop_, [&](Position at) { choose_from(columns_[s], at); });
     }
   }
 
-  void choose_from(const std::vector<int64_t>& sentence, int sign) {
-    for (size_t from = 1; from < sentence.size(); from += kBlock) {
-      const size_t to = std::min(sentence.size(), from + kBlock);
-      if (hash_of(sentence.data() + from, to - from) % one_in_ != 0) continue;
-      const size_t before = from < kContext ? 0 : from - kContext;
-      const auto at = [&](size_t i) { return sentence.begin() + static_cast<std::ptrdiff_t>(i); };
-      blocks_[Block{{at(before), at(from)}, {at(from), at(to)}}] += sign;
+  // Of the sentence that starts at a position only the tokens that a block needs are in memory.
+  void choose_from(const Column& column, Position at) {
+    std::vector<int64_t> ids{kBegin};
+    size_t from = 1;
+    for (bool has_ended = false; !has_ended;) {
+      const Code code = column.code_at(at++);
+      has_ended = code == kBorder;
+      ids.push_back(has_ended ? kEnd : int64_t{code} - 1);
+      if (!has_ended && ids.size() < from + kBlock) continue;
+      if (hash_of(ids.data() + from, ids.size() - from) % one_in_ == 0) {
+        const auto middle = ids.begin() + static_cast<std::ptrdiff_t>(from);
+        blocks_[Block{{ids.begin(), middle}, {middle, ids.end()}}] += column.sign();
+      }
+      if (ids.size() > kContext) ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(kContext));
+      from = ids.size();
+      spend(stop_, kBlock);
     }
   }
 
