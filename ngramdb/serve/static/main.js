@@ -43,7 +43,7 @@ const USED = new Set("as by corpus doc explain in kept min model nocase order pa
 // Parameters that the page uses with these values, or in these views, only.
 const SHOWN = {
   order: (value) => /^(left|right|sample)$/.test(value),
-  model: (value) => /^(INFGRAM|KNESER_NEY)( ORDER 5)?$/.test(value),
+  model: (value) => /^(INFGRAM|KNESER_NEY|PITMAN_YOR|WITTEN_BELL)( ORDER 5)?$/.test(value),
   where: (_, at) => at.view !== "trace",
 };
 

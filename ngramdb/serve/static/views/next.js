@@ -12,6 +12,8 @@ const MODELS = [
   ["", "exact context"],
   ["INFGRAM", "longest known context (∞-gram)"],
   ["KNESER_NEY", "Kneser-Ney"],
+  ["PITMAN_YOR", "Pitman-Yor"],
+  ["WITTEN_BELL", "Witten-Bell"],
 ];
 const MOST = 20;
 

@@ -16,6 +16,8 @@ const MODELS = [
   ["INFGRAM", "∞-gram"],
   ["KNESER_NEY", "Kneser-Ney"],
   ["KNESER_NEY ORDER 5", "Kneser-Ney, order 5"],
+  ["PITMAN_YOR", "Pitman-Yor"],
+  ["WITTEN_BELL", "Witten-Bell"],
 ];
 const LINES = 5;
 
