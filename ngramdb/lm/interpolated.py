@@ -45,10 +45,6 @@ class InterpolatedModel(SharingModel):
         _, _, context_count, length = self._model.successors(used, begins)
         return Distribution(self._outcomes.copy(), probs, None, context_count, length + 1)
 
-    def left_out(self, n_wanted: int) -> kernel.LeftOut:
-        """Return about so many tokens of the corpus, each to be predicted without its own occurrence."""
-        return kernel.LeftOut(self._model, n_wanted)
-
     @cached_property
     def _outcomes(self) -> Integers:
         return np.append(self.vocabulary.ids, UNKNOWN)
