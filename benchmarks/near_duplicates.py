@@ -1,10 +1,11 @@
-"""Near duplicates of web text with planted copies, beside datasketch and rensa if they are installed.
+"""Near duplicates of web text with planted copies, beside datasketch, rensa and text-dedup.
 
     python benchmarks/curation.py DATA --near [--documents 2000]
 
 A fifth of the documents are copies of earlier ones: without their beginning and end, or in capitals and with
 other punctuation. Printed are processor times, the planted copies that are found, and others. The other
-programs list candidates only: pairs with a common band of 26 * 11 minimal hashes of three words.
+programs list candidates only: pairs with a common band of 26 * 11 minimal hashes of three words; text-dedup
+joins these to clusters, and keeps one document of each.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ import gzip
 import json
 import random
 import re
+import resource
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -64,6 +69,7 @@ def run(data: Path, n: int) -> int:
             print(f"{name:24} is not installed; to compare with it: pip install {name}")
             continue
         _report(name, process_time() - start, words, planted, found)
+    _report_text_dedup(planted, words)
     _verified_pairs()
     return faults
 
@@ -208,6 +214,39 @@ def _asked(
         pairs.update((i, of) for of in query(made))
         insert(i, made)
     return pairs
+
+
+def _report_text_dedup(planted: Planted, words: int) -> None:
+    """Run text-dedup as its command, and count the planted copies that it removes, and other documents."""
+    if find_spec("text_dedup") is None:
+        print(f"{'text-dedup':24} is not installed; to compare with it: pip install text-dedup")
+        return
+    with TemporaryDirectory() as folder:
+        given = Path(folder) / "documents.jsonl"
+        with given.open("w", encoding="utf-8") as file:
+            for i, text in enumerate(planted.texts):
+                file.write(json.dumps({"id": i, "text": text}) + "\n")
+        words_of = (
+            f"--ngram 3 --min_length 1 --num_perm {BANDS * ROWS} --b {BANDS} --r {ROWS} --hash_func xxh3"
+        )
+        options = f"--path json --data_files {given} --split train --cache_dir {folder}/cache --num_proc 1"
+        output = f"--column text --output {folder}/left {words_of}"
+        command = [sys.executable, "-m", "text_dedup.minhash", *f"{options} {output}".split()]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode:
+            print(f"{'text-dedup':24} failed: {done.stderr.strip()[-200:]}")
+            return
+        import datasets
+
+        left = set(datasets.load_from_disk(f"{folder}/left")["id"])
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    removed = set(range(len(planted.texts))) - left
+    # It may keep the copy, and remove what that is a copy of.
+    pairs = {(i, of) for i, of in planted.copies.items() if i in removed or of in removed}
+    pairs |= {(i, -1) for i in removed - {one for pair in pairs for one in pair}}
+    _report("text-dedup", seconds, words, planted, pairs)
 
 
 def _verified_pairs() -> None:
