@@ -373,7 +373,8 @@ def _quotients(values: Values, key: FieldKey) -> Numbers | None:
         times = exact.astype(np.int64)
     if isinstance(factor, int) and abs(factor) * int(np.abs(times).max(initial=0)) >= 2**63:
         return None
-    return Numbers(times if factor is None else times * factor, missing)
+    found: NDArray[Any] = times if factor is None else times * factor
+    return Numbers(found, missing)
 
 
 def elements_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> tuple[IntArray, Codes]:
