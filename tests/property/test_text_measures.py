@@ -20,7 +20,15 @@ from ngramdb.errors import LoadError, PlanError, ReadingOnly
 
 WORDS = ("a", "b", "c", "d")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=6)
-MODELS = ["ngram order 2", "infgram", "infgram order 3", "backoff order 2", "kneser_ney order 3"]
+MODELS = [
+    "ngram order 2",
+    "infgram",
+    "infgram order 3",
+    "backoff order 2",
+    "kneser_ney order 3",
+    "witten_bell order 2",
+    "pitman_yor order 3",
+]
 
 
 def corpora(texts, measured):
