@@ -25,6 +25,7 @@ CLAUSE_HEADS = frozenset(
 _REQUIRED = {"CUT": "WHERE", "DELETE": "WHERE", "GENERATE": "TOKENS"}
 # Statements with texts after OF.
 _MEASURES = (["PERPLEXITY"], ["AGREEMENT"], ["NOVELTY"])
+_OF_TEXTS = (*_MEASURES, ["TRACE"])
 # Modifiers allowed once after an n-gram.
 _MODIFIERS = frozenset({"MATCH", "IGNORE", "PREFIX"})
 # Terminals that begin another part of a pattern.
@@ -151,7 +152,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given |= {"NGRAM"}.intersection(scope)
     if head[:1] == ["DUPLICATES"]:
         given = given - {"LENGTH"} | _given_to_duplicates(head)
-    if head[:1] in _MEASURES and "FROM" in scope and "WHERE" not in scope[scope.index("FROM") :]:
+    has_texts = head[:1] in _OF_TEXTS and head[1:2] == ["OF"]
+    if has_texts and "FROM" in scope and "WHERE" not in scope[scope.index("FROM") :]:
         given -= {"WHERE"}  # each source has a condition of its own
     if head[:1] == ["NOVELTY"]:  # elsewhere NGRAMS is a statement
         given |= {"NGRAMS"}.intersection(scope)

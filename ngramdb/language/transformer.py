@@ -261,6 +261,9 @@ class QuestionRules:
     def trace(self, children: list[Any]) -> ast.Trace:
         return statement_of(ast.Trace, children, ngram=children[1].node)
 
+    def trace_texts(self, children: list[Any]) -> ast.TraceTexts:
+        return statement_of(ast.TraceTexts, _flat(children))
+
     def near_duplicates(self, children: list[Any]) -> ast.NearDuplicates:
         return statement_of(ast.NearDuplicates, children)
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         score,
         show,
         trace,
+        traced_texts,
         update,
     )
 else:
@@ -78,6 +79,7 @@ else:
     score = lazy_module("ngramdb.questions.score")
     show = lazy_module("ngramdb.questions.show")
     trace = lazy_module("ngramdb.questions.trace")
+    traced_texts = lazy_module("ngramdb.questions.traced_texts")
     update = lazy_module("ngramdb.questions.update")
 
 Bind = Callable[[Scope, Any], plan.Plan]
@@ -130,6 +132,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "SetSetting": lambda: corpora.bind_set,
     "Show": lambda: show.bind_show,
     "Trace": lambda: trace.bind,
+    "TraceTexts": lambda: traced_texts.bind,
     "Update": lambda: update.bind,
     "Use": lambda: corpora.bind_use,
 }

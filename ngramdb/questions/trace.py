@@ -103,7 +103,8 @@ DEFINITION = Definition(
         "beginning.",
     ),
     help=Help(
-        "TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]",
+        "TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]\n"
+        "TRACE OF texts [FROM source [WHERE condition]] [MIN LENGTH n]",
         ('TRACE "a long text"', "the parts of it that occur in the corpus"),
     ),
 )
@@ -247,7 +248,7 @@ def _covered(spans: Spans, n_tokens: int) -> int:
 
 def _batches(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
     for batch in _spans(plan, spans):
-        yield [(*row, _document_ids(plan.corpus, ids, plan.n_documents)) for *row, ids in batch]
+        yield [(*row, first_documents(plan.corpus, ids, plan.n_documents)) for *row, ids in batch]
 
 
 def _spans(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
@@ -263,7 +264,7 @@ def _spans(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
         yield rows
 
 
-def _document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[Any]:
+def first_documents(corpus: Corpus, ids: IntArray, most: int | None) -> list[Any]:
     """Return the ids of documents that contain an n-gram, ascending, at most the first `most`.
 
     Cost: if `most` is None, some 10 ns per occurrence; otherwise about 1 ns per occurrence in the segments

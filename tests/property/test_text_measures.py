@@ -194,6 +194,18 @@ def test_the_longest_match_ends_with_each_token(texts, measured):
 
 
 @settings(max_examples=40, deadline=None)
+@given(TEXTS, TEXTS)
+def test_spans_of_documents_are_those_of_their_texts(texts, measured):
+    train, _ = corpora(texts, measured)
+    found = train._bound.run(train._bound.bind_text("TRACE OF test MIN LENGTH 2 FROM train")).fetchall()
+    assert found == [
+        (number, *row)
+        for number, text in enumerate(measured, start=1)
+        for row in train.trace(text, 2).fetchall()
+    ]
+
+
+@settings(max_examples=40, deadline=None)
 @given(TEXTS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
 def test_continuations_are_different_neighbours(texts, gram):
     train, _ = corpora(texts, ["a"])

@@ -82,6 +82,7 @@ QUESTIONS = [
     "PERPLEXITY OF pieces USING KNESER_NEY ORDER 3, INFGRAM BY source FROM words",
     "AGREEMENT OF pieces BY LENGTH WITH ARGMAX FROM words",
     "NOVELTY OF pieces NGRAMS 1..4 FROM words",
+    "TRACE OF pieces MIN LENGTH 2 FROM words",
     'CONTINUATIONS OF "w2" FROM words',
     'COUNT "w1" FROM words AT VERSION 5 - words AT VERSION 4',
     'COUNT "w7" FROM words AT VERSION 4',

@@ -37,6 +37,7 @@ from .measures import Continuations as Continuations
 from .measures import Measured as Measured
 from .measures import Novelty as Novelty
 from .measures import Perplexity as Perplexity
+from .measures import TraceTexts as TraceTexts
 from .nodes import EVERY_FIELD as EVERY_FIELD
 from .nodes import And as And
 from .nodes import AnyToken as AnyToken

@@ -82,3 +82,13 @@ class Continuations(Question):
     ngram: Ngram
     source: Source | None = None
     where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class TraceTexts(Question):
+    """TRACE OF texts [FROM corpus [WHERE cond]] [MIN LENGTH n]."""
+
+    of: Measured
+    min_length: Scalar | None = None
+    source: Source | None = None
+    where: Condition | None = None

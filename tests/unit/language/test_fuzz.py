@@ -329,6 +329,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         NGRAMS=amounts | st.just("1..20"),
         BY=st.sampled_from(["DOCUMENTS", "lines", "TOKENS"]) | fields,
     ),
+    ast.TraceTexts: statement(measured.map("TRACE OF {}".format), FROM=sources_where, MIN_LENGTH=amounts),
     ast.Continuations: statement(ngrams.map("CONTINUATIONS OF {}".format), FROM=sources, WHERE=conditions),
     ast.Duplicates: statement(
         st.just("DUPLICATES"),
