@@ -15,11 +15,12 @@ from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
-    from ngramdb.api.verbs import evaluation
+    from ngramdb.api.verbs import evaluation, ngram_files
     from ngramdb.lm import of_corpora
     from ngramdb.lm.evaluation import Agreement, Perplexity, Progress
     from ngramdb.lm.generation import Draft
     from ngramdb.lm.models import LanguageModel
+    from ngramdb.lm.ngram_rows import Classes, NgramRows
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.questions import (
         count,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ngramdb.questions.signatures import Documents, ModelLike, Ngram, Ngrams
 else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
+    ngram_files = lazy_module("ngramdb.api.verbs.ngram_files")
     conversion = lazy_module("ngramdb.api.conversion")
     document_columns = lazy_module("ngramdb.questions.document_columns")
     of_corpora = lazy_module("ngramdb.lm.of_corpora")
@@ -275,6 +277,48 @@ class ArrayVerbs(CorpusVerbs):
             view = packing.corpus_for(unit, bound)
             used = of_corpora.language_model(view, to_ast.as_model(model))
             return evaluation.agreement(used, view, docs, unit, skip, progress)
+
+    def export_ngrams(
+        self,
+        path: str | os.PathLike[str],
+        n: int | tuple[int, int],
+        *,
+        min_count: int = 1,
+        map: Classes = None,
+        slots: int | None = None,
+    ) -> list[NgramRows]:
+        """Write the frequent n-grams of classes of tokens to a Parquet file, for tables of neural models.
+
+        Its columns are `n`, `classes` and `count`; n-grams of each length are in descending order of `count`.
+
+        Parameters
+        ----------
+        path : the file, which ends in .parquet
+        n : tokens of an n-gram, or a pair, the least and the greatest number
+        min_count : the least occurrences of an n-gram of classes that is written
+        map : the class of each token: an array or list, by id; a mapping from ids; the path of a JSON file
+            with either; or a function of a token's text, such as `str.lower`: tokens with equal results are
+            a class, whose number is the least of their ids. n-grams with a token that has no class, or null,
+            are left out. None: each token is a class
+        slots : rows of a table in which the collisions of what is written are counted
+
+        Returns
+        -------
+        For each length the numbers of n-grams, the share of all occurrences that the most frequent ones have,
+        and collisions.
+
+        Raises
+        ------
+        InvalidArgument
+            An invalid option.
+
+        Notes
+        -----
+        Cost: about a microsecond and 50 bytes of memory per n-gram of tokens.
+        """
+        view = self._bound.current()
+        with self._bound.work():
+            return ngram_files.export_ngrams(view, conversion.as_path(path), n, min_count, map, slots)
 
     def export_arpa(
         self,

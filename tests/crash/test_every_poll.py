@@ -44,6 +44,7 @@ READS: dict[str, Callable[[Any, Any, Path], object]] = {
     "export of sub-words": lambda words, pieces, path: pieces.export(path / "pieces.jsonl"),
     "export to Parquet": lambda words, pieces, path: pieces.export(path / "pieces.parquet"),
     "export_arpa": lambda words, pieces, path: words.export_arpa(path / "words.arpa", order=2),
+    "export_ngrams": lambda words, pieces, path: words.export_ngrams(path / "n.parquet", (1, 3), slots=9),
     "export_infini_gram": lambda words, pieces, path: pieces.export_infini_gram(path / "index"),
     "decontaminate": lambda words, pieces, path: pieces.decontaminate(item(path), n=3, dry_run=True),
 }

@@ -8,9 +8,12 @@ import gzip
 import json
 import math
 import pickle
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import ngramdb
 from ngramdb import lm
@@ -413,6 +416,34 @@ def test_arpa_files(corpus, tmp_path, db):
     assert {"▁", "\\u000a", "a ▁", "▁ b", "b \\u000a"} <= words
     names = ["letters.arpa", "pets.arpa", "pets.arpa.gz"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_ngrams_of_classes(corpus, tmp_path):
+    [about, _] = corpus.export_ngrams(
+        tmp_path / "pets.parquet", (2, 3), min_count=2, map=lambda text: text[0], slots=100
+    )
+    table = parquet.read_table(tmp_path / "pets.parquet").to_pydict()
+    counts = Counter((first[0], second[0]) for text in TEXTS for first, second in pairwise(text.split()))
+    found = {
+        tuple(corpus.tokenizer.token_text(token)[0] for token in classes): count
+        for n, classes, count in zip(table["n"], table["classes"], table["count"], strict=True)
+        if n == 2
+    }
+    assert found == {pair: count for pair, count in counts.items() if count > 1}
+    assert (about.occurrences, about.distinct, about.written) == (counts.total(), len(counts), len(found))
+    assert about.collisions is not None
+    for given in (
+        {"n": (3, 2)},
+        {"n": 0},
+        {"n": 2, "min_count": 0},
+        {"n": 2, "slots": 0},
+        {"n": 2, "map": 5},
+    ):
+        with pytest.raises(InvalidArgument):
+            corpus.export_ngrams(tmp_path / "x.parquet", **given)
+    with pytest.raises(InvalidArgument, match=r"end in \.parquet"):
+        corpus.export_ngrams(tmp_path / "x.csv", 2)
+    assert not (tmp_path / "x.parquet").exists()
 
 
 def test_pruned_arpa_files(corpus, tmp_path):

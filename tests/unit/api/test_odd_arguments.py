@@ -37,6 +37,8 @@ def corpus() -> Any:
         ("export_infini_gram", {"folder": "x", "token_dtype": ...}),
         ("export_infini_gram", {"folder": "x", "version": ...}),
         ("export_infini_gram", {"folder": ...}),
+        ("export_ngrams", {"path": "x.parquet", "n": ...}),
+        ("export_ngrams", {"path": ..., "n": 2}),
         ("export_removals", {"path": ...}),
         ("generate", {"given": "a", "method": ...}),
         ("keywords", {"where": "k = 1", "by": ...}),

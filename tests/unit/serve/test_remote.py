@@ -242,7 +242,15 @@ REFUSED = {
         "analyze",
         "copy",
     ),
-    *("export", "export_arpa", "export_infini_gram", "export_removals", "removals", "removed_documents"),
+    *(
+        "export",
+        "export_arpa",
+        "export_infini_gram",
+        "export_ngrams",
+        "export_removals",
+        "removals",
+        "removed_documents",
+    ),
     *("language_model", "tokenizer", "warm", "quality"),
 }
 REFUSED_OF_CONNECTIONS = {
