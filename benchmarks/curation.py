@@ -2,12 +2,14 @@
 
     python benchmarks/curation.py DATA [--length 50] [--planted 0.1] [--segments 1,16] [--threads 1]
     python benchmarks/curation.py DATA --near [--documents 2000]
+    python benchmarks/curation.py DATA --text
 
 DATA is a folder with `medium.jsonl.gz`; with `gpt2.tokenizer.json` in it, tokens are GPT-2's. A tenth of the
 documents (`--planted`) get a copy of a stretch of another document. Printed are the time per token of a pass
-over the suffix arrays that exist already, the memory that it takes beyond them, what is cut, and a second
-pass over the cut corpus's tokens, which must find nothing: its windows are compared as Python tuples. With
-`--near`, near duplicates are measured instead, in less than a minute; see `near_duplicates.py`.
+over the suffix arrays that exist already, in a process that does nothing else, the memory that it takes
+beyond them (of its own, without pages of files), what is cut, and the windows that are left twice, of which
+there must be none. With `--near`, near duplicates are measured instead, in less than a minute; see
+`near_duplicates.py`. With `--text`, the whole way from text to cut text: load, CUT DUPLICATES, export.
 
     python benchmarks/curation.py --deliveries
 
@@ -27,9 +29,10 @@ import argparse
 import gzip
 import json
 import random
-import resource
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
@@ -59,7 +62,12 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--near", action="store_true", help="near duplicates instead")
     parser.add_argument("--documents", type=int, default=2000, help="documents with --near (2000)")
+    parser.add_argument("--text", action="store_true", help="from text to cut text instead")
+    parser.add_argument("--of", type=Path, help="the pass alone, over the corpus of this database")
     options = parser.parse_args()
+    if options.of is not None:
+        with ngramdb.connect(options.of, read_only=True) as db:
+            return 1 if measured(db.corpus("c"), options.length, options.threads) else 0
     if (options.data is not None) + (options.labels is not None) + options.deliveries != 1:
         parser.error("give DATA, --labels N, or --deliveries")
     load, faults = ForeignLoad(), 0
@@ -71,13 +79,19 @@ def main() -> int:
         faults = near_duplicates.deliveries()
     elif options.near:
         faults = near_duplicates.run(options.data, options.documents)
-    if options.labels is not None or options.deliveries or options.near:
+    elif options.text:
+        from_text(options.data)
+    if options.labels is not None or options.deliveries or options.near or options.text:
         print(verdict(load.share()))
         return 1 if faults else 0
     texts = list(planted(options.data / "medium.jsonl.gz", options.planted))
     for n in map(int, options.segments.split(",")):
-        with tempfile.TemporaryDirectory() as folder, ngramdb.connect(Path(folder) / "c.ngdb") as db:
-            faults += measured(built(db, options.data, texts, n), n, options.length, options.threads)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "c.ngdb"
+            with ngramdb.connect(path) as db:
+                built(db, options.data, texts, n)
+            given = ["--of", path, "--length", str(options.length), "--threads", str(options.threads)]
+            faults += subprocess.run([sys.executable, __file__, *given], check=False).returncode
     print(verdict(load.share()))
     return 1 if faults else 0
 
@@ -110,23 +124,78 @@ def built(db: ngramdb.Connection, data: Path, texts: Sequence[str], n: int) -> n
     return corpus
 
 
-def measured(corpus: ngramdb.Corpus, n: int, length: int, threads: int) -> int:
+def measured(corpus: ngramdb.Corpus, length: int, threads: int) -> int:
     """Print the cost of a pass, and return the number of windows that are left twice."""
     view = corpus._bound.view
-    duplicate_ranges(view, length, threads=threads)  # files are read and verified once
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with OwnMemory() as memory:
+        duplicate_ranges(view, length, threads=threads)  # files are read and verified once
     begun, cpu = perf_counter(), process_time()
     found = duplicate_ranges(view, length, threads=threads)
     seconds, cpu = perf_counter() - begun, process_time() - cpu
-    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) / 1024
     cut = sum(ranges.n_tokens for ranges in found)
     left = windows_left(view, found, length)
+    n = corpus.n_tokens
     print(
-        f"{n:3} segments, {corpus.n_tokens:,} tokens: {cpu / corpus.n_tokens * 1e9:.1f} ns CPU per token "
-        f"({seconds:.2f} s, {threads} threads), {more:.0f} MB more at the peak; {cut:,} tokens to cut in "
-        f"{sum(len(ranges.starts) for ranges in found):,} ranges; windows left twice: {left}"
+        f"{len(view.segments):3} segments, {n:,} tokens: {cpu / n * 1e9:.1f} ns CPU per token "
+        f"({seconds:.2f} s, {threads} threads), {memory.more / 1e6:.1f} MB of its own at the peak "
+        f"(an eighth of a byte per token: {n / 8e6:.1f}); {cut:,} tokens to cut in "
+        f"{sum(len(ranges.starts) for ranges in found):,} ranges; windows left twice: {left}",
+        flush=True,
     )
     return left
+
+
+class OwnMemory:
+    """Watches the memory that the process has of its own, without pages of files, while in a `with` block.
+
+    `more` is the most at any time, in bytes, beyond that at the beginning.
+    """
+
+    def __enter__(self) -> OwnMemory:
+        self._begun, self.more = self._now(), 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.002):
+            self.more = max(self.more, self._now() - self._begun)
+
+    @staticmethod
+    def _now() -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+
+def from_text(data: Path) -> None:
+    """Print how much text is loaded, cut and written again per second of CPU, by tokenizer."""
+    source = data / "medium.jsonl.gz"
+    with gzip.open(source, "rb") as file:
+        size = sum(map(len, file))
+    bpe = data / "gpt2.tokenizer.json"
+    for tokenizer in ["words", *([str(bpe)] if bpe.is_file() else [])]:
+        with tempfile.TemporaryDirectory() as folder, ngramdb.connect(Path(folder) / "c.ngdb") as db:
+            corpus = db.create_corpus("c", tokenizer=tokenizer)
+            parts: list[float] = []
+            for act in (
+                lambda corpus=corpus: corpus.load(str(source)),
+                lambda corpus=corpus: corpus.cut_duplicates(),
+                lambda corpus=corpus, to=folder: corpus.export(f"{to}/cut.jsonl"),
+            ):
+                cpu = process_time()
+                act()
+                parts.append(process_time() - cpu)
+        load, cut, export = parts
+        print(
+            f"{Path(tokenizer).name}: {size / 1e6 / sum(parts):.1f} MB per second of CPU from text to "
+            f"cut text ({size / 1e6:.0f} MB; in seconds, load {load:.1f}, cut {cut:.1f}, export {export:.1f})",
+            flush=True,
+        )
 
 
 def joined(folder: Path, n: int) -> int:
