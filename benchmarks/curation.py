@@ -193,7 +193,7 @@ def from_text(data: Path) -> None:
         load, cut, export = parts
         print(
             f"{Path(tokenizer).name}: {size / 1e6 / sum(parts):.1f} MB per second of CPU from text to "
-            f"cut text ({size / 1e6:.0f} MB; in seconds, load {load:.1f}, cut {cut:.1f}, export {export:.1f})",
+            f"cut text ({size / 1e6:.0f} MB; load {load:.1f} s, cut {cut:.1f}, export {export:.1f})",
             flush=True,
         )
 
