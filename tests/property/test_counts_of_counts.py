@@ -82,7 +82,7 @@ def test_models_that_know_frequent_ngrams_score_as_those_that_count_them(corpus,
     numbers = (int(n_types[1]), ones, twos, int(n_types[0]) - ones - twos)
     settings = {"empty": numbers, "n_left_of_end": n_left_of_end, "top": (0.4, 0.9, 1.3)}
     scores = [
-        Model(index, "kneser_ney", order, frequent=known, **settings).score(text, [0, len(text)], True)
+        Model(index, "interpolated", order, frequent=known, **settings).score(text, [0, len(text)], True)
         for known in ((), frequent)
     ]
     assert str(scores[0].tolist()) == str(scores[1].tolist())
@@ -93,7 +93,7 @@ def test_frequent_ngrams_of_another_corpus_are_refused():
     *_, frequent = index.counts_of_counts(2, frequent_from=2)
     assert [row[0] for row in frequent] == [2, 2]
     with pytest.raises(ValueError, match=r"the tokens \[0\] do not occur 2 times"):
-        Model(corpus_of([[0, 1, 0, 1, 0]]), "kneser_ney", frequent=frequent)
+        Model(corpus_of([[0, 1, 0, 1, 0]]), "interpolated", frequent=frequent)
 
 
 def corpus_of(documents):

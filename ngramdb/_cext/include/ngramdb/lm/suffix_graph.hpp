@@ -148,8 +148,9 @@ class SuffixGraph {
     for (Edge edge : old.edges_) {
       if (!is_used(edge) || moved[edge.target] == kRoot) continue;
       if (edge.node != kRoot && moved[edge.node] == kRoot) continue;
-      edge = {moved[edge.node], edge.symbol, moved[edge.target], moved[edge.used],
-              edge.extended,    edge.used_count, edge.prob};
+      edge.node = moved[edge.node];
+      edge.target = moved[edge.target];
+      edge.used = moved[edge.used];
       put(edge);
     }
     // Room for an edge of every node, as a text that repeats itself needs at its next step, and as much again.
