@@ -26,7 +26,7 @@ from ngramdb.planner.scope import Scope
 from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help
 from ngramdb.questions.measured import By, Measured, Texts, bind_measured, tree_of, unit_tree
-from ngramdb.questions.model_tables import (
+from ngramdb.questions.perplexity import (
     Groups,
     ModelOrders,
     Models,
@@ -46,7 +46,7 @@ from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.questions.model_tables import Orders
+    from ngramdb.questions.perplexity import Orders
     from ngramdb.questions.signatures import ModelLike, Ngram
     from ngramdb.questions.verbs import Asking as Corpus
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
         keywords,
         kwic,
         maintenance,
-        model_tables,
         near_duplicates,
         ngrams,
         novelty,
+        perplexity,
         prob,
         score,
         show,
@@ -71,7 +71,7 @@ else:
     generate = lazy_module("ngramdb.questions.generate")
     keywords = lazy_module("ngramdb.questions.keywords")
     kwic = lazy_module("ngramdb.questions.kwic")
-    model_tables = lazy_module("ngramdb.questions.model_tables")
+    perplexity = lazy_module("ngramdb.questions.perplexity")
     near_duplicates = lazy_module("ngramdb.questions.near_duplicates")
     ngrams = lazy_module("ngramdb.questions.ngrams")
     novelty = lazy_module("ngramdb.questions.novelty")
@@ -124,7 +124,7 @@ BINDERS: dict[str, Callable[[], Bind]] = {
     "NearDuplicates": lambda: near_duplicates.bind,
     "Ngrams": lambda: ngrams.bind,
     "Novelty": lambda: novelty.bind,
-    "Perplexity": lambda: model_tables.bind,
+    "Perplexity": lambda: perplexity.bind,
     "Prob": lambda: prob.bind,
     "ResetSetting": lambda: corpora.bind_reset,
     "Restore": lambda: maintenance.bind_restore,

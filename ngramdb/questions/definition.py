@@ -31,7 +31,7 @@ ROUTES = {
     "probability": "prob.DEFINITION",
     "score": "score.DEFINITION",
     "generate": "generate.DEFINITION",
-    "perplexity": "model_tables.DEFINITION",
+    "perplexity": "perplexity.DEFINITION",
     "agreement": "agreement.DEFINITION",
     "novelty": "novelty.DEFINITION",
     "continuations": "continuations.DEFINITION",

@@ -27,7 +27,7 @@ from ngramdb.planner.scope import Scope
 from ngramdb.questions import to_ast
 from ngramdb.questions.definition import Definition, Help, Tool
 from ngramdb.questions.measured import By, Measured, Texts, bind_measured, tree_of, unit_tree
-from ngramdb.questions.model_tables import Batch, Groups, batches_of
+from ngramdb.questions.perplexity import Batch, Groups, batches_of
 from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.requests import Condition, Parameter, Spelling, Statement
 from ngramdb.questions.score import SHOWN_UNKNOWN

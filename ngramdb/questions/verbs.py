@@ -59,7 +59,7 @@ VERBS = {
     "score_many": "score",
     "generate": "generate",
     "stream": "generate",
-    "perplexity_table": "model_tables",
+    "perplexity_table": "perplexity",
     "agreement_table": "agreement",
     "novelty": "novelty",
     "continuations": "continuations",
