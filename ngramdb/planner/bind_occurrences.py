@@ -171,8 +171,8 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> Pattern:
     if scope.removes and isinstance(found, Gram) and not len(found):
         # Usually a variable that is empty by mistake; every document has the empty n-gram.
         what = (
-            "the empty n-gram is in every document, and DELETE would remove them all; write doc_id >= 0 if "
-            "that is intended"
+            "the empty n-gram is in every document, so that the condition chooses them all; write "
+            "doc_id >= 0 if that is intended"
         )
         scope.fail(PlanError, what, node)
     return found

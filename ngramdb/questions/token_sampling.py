@@ -103,6 +103,10 @@ def _scaled(scope: Scope, text: str, node: ast.Scalar) -> int | float:
     return value
 
 
+def _few(texts: list[str]) -> str:
+    return ", ".join(texts[:5]) + (f" and {len(texts) - 5:,} more" if len(texts) > 5 else "")
+
+
 def _shown(value: Any) -> str:
     return "NULL" if value is None else repr(value)
 
@@ -330,15 +334,17 @@ class _Drawing:
     def note(self, n_without: int) -> str:
         """Return what was missing, as a sentence; empty if nothing was."""
         by = self._sampling.by
-        short = [
-            f"{'in all' if by is None else _shown(value)}: {has:,} of {share:,}"
-            for value, has, share in zip(self._values, self._has.tolist(), self._shares.tolist(), strict=True)
-            if has < share
-        ]
+        short, missing = [], []
+        for value, has, share in zip(self._values, self._has.tolist(), self._shares.tolist(), strict=True):
+            if has == 0 and by is not None:
+                missing.append(_shown(value))
+            elif has < share:
+                short.append(f"{'in all' if by is None else _shown(value)}: {has:,} of {share:,}")
         parts = []
+        if missing and by is not None:
+            parts.append(f"no document has {by.label()} {_few(missing)}")
         if short:
-            shown = ", ".join(short[:5]) + (f" and {len(short) - 5:,} more" if len(short) > 5 else "")
-            parts.append(f"all documents were drawn, since they have too few tokens ({shown})")
+            parts.append(f"all documents were drawn, since they have too few tokens ({_few(short)})")
         if n_without and by is not None:
             what = f"{n_without:,} document{'' if n_without == 1 else 's'}"
             why = "of other values" if self._sampling.weights else f"without {by.label()}"

@@ -101,6 +101,8 @@ def _run_all(
                 _run(connection, corpus, step, entry, told["dry_run"], sample)
         except NgramdbError as error:
             entry["error"] = str(error)
+            if hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(f"in step {len(told['steps'])} of the plan: {step}")
             raise
         finally:
             if progress is not None:

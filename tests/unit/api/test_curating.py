@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.util import find_spec
 from inspect import signature
 
@@ -222,3 +223,13 @@ def test_a_sample_without_any_document_is_refused(db):
             curate(db, {"corpus": "c", "steps": [{"sample": {"tokens": 5, **arguments}}]})
     assert db.corpus("c").n_documents == 4
     assert db.corpus("c").keep_sample(1e9, seed=1).removed == 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes from Python 3.11 on")
+def test_an_error_names_its_step() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a b"])
+        plan = {"corpus": "c", "steps": [{"delete": "x = 1"}]}
+        with pytest.raises(ngramdb.NgramdbError) as caught:
+            ngramdb.curate(db, plan)
+        assert caught.value.__notes__ == ["in step 1 of the plan: delete, where = 'x = 1'"]
