@@ -20,10 +20,9 @@ from ngramdb._cext.corpus.joins import sentences_at
 from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts, tokens_after
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
-from ngramdb._cext.lm.models import LanguageIndex, Model
+from ngramdb._cext.lm.models import KINDS, LanguageIndex, Model
 from ngramdb._cext.segment.kinds import DefaultIndex, PlainIndex
 from ngramdb._cext.segment.segment_index import SegmentIndex
-from ngramdb.registries import MODELS
 
 __all__ = ["check_index", "check_same", "packed", "plain_index"]
 
@@ -233,7 +232,7 @@ def _models(index: SegmentIndex) -> Answers:
             yield f"n-grams of length {n}", _plain(language.ngrams(n))
         asked = packed([index.document(i).tolist() for i in range(min(index.n_documents, 4))])
         n_types = len(language.types()[0])
-        for kind in MODELS:
+        for kind in KINDS:
             for order in (0, 3):
                 counts, top = (2 * n_types, n_types, 0, 0), (0.5, 1.0, 1.5)
                 model = Model(language, kind, order, empty=counts, top=top)
