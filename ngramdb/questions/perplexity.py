@@ -292,7 +292,7 @@ def _figures(table: PerplexityTable, number: int, groups: Groups) -> Row:
         or_none(found.known.perplexity),
         or_none(every.perplexity_nonzero),
         bits / every.n_answered if every.n_answered else None,
-        bits / n_bytes if n_bytes else None,
+        bits / n_bytes if n_bytes and every.n_answered else None,
     )
 
 

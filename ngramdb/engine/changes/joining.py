@@ -309,8 +309,8 @@ class Join:
 
     def places_by_segment(self) -> list[Places]:
         """Return the row of each document, per segment."""
-        bounds = np.cumsum([segment.n_documents for segment in self._view.segments])[:-1]
-        return np.split(self._places, bounds)
+        stops = np.cumsum([segment.n_documents for segment in self._view.segments], dtype=np.int64)
+        return np.split(self._places, stops)[:-1]
 
     def outcome(self) -> AddedFields:
         """Return what was matched."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.connections import connection_of
 
@@ -283,3 +284,10 @@ def test_an_empty_list_of_what_to_keep_removes_nothing(where, params):
         assert corpus.n_documents == 3
         corpus.count_docs(where, params=params)  # queries are harmless
         assert corpus.delete("doc_id IN ?", params=[[]]) == 0
+
+
+def test_fields_of_a_corpus_without_documents() -> None:
+    table = pa.table({"doc_id": [1], "mark": [2]})
+    with ngramdb.connect() as db:
+        added = db.create_corpus("c").add_fields(table, on="doc_id")
+        assert (added.documents, added.unmatched, added.without_row) == (0, 1, 0)
