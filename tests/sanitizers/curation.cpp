@@ -199,34 +199,53 @@ void check_near(Random& random) {
   const uint32_t n = 1 + static_cast<uint32_t>(random.below(3));
   const double least = random.pick(std::vector<double>{0.3, 0.5, 0.9, 1.0});
   NearDuplicates near(n, least, 0.9, 0, 0);
-  std::vector<std::pair<std::set<std::string>, bool>> documents;
+  std::vector<std::pair<std::set<std::string>, bool>> documents;  // those of the other corpus come last
+  std::vector<Exact<char>> given;
+  std::vector<bool> given_kinds;
   const size_t n_given = random.below(3), n_all = 1 + random.below(12);
   for (size_t i = 0; i < n_all + n_given; ++i) {
     std::string text = "w0";
     for (uint64_t k = random.below(12); k > 0; --k) text += " w" + std::to_string(random.below(3));
     bool by_characters = random.chance(5);
-    const Exact<char> exact(std::vector<char>(text.begin(), text.end()));
-    if (i < n_all) near.add(exact.data(), exact.size(), by_characters, nullptr);
-    else near.add_given(exact.data(), exact.size(), by_characters, nullptr);
+    Exact<char> exact(std::vector<char>(text.begin(), text.end()));
+    if (i < n_all) {
+      near.add(exact.data(), exact.size(), by_characters, nullptr);
+    } else {
+      given_kinds.push_back(by_characters);
+      given.push_back(std::move(exact));
+    }
     const auto grams = grams_of(text, n, by_characters);
-    CHECK(near.by_characters(i) == by_characters && near.size(i) == grams.size());
+    if (i < n_all) CHECK(near.by_characters(i) == by_characters && near.size(i) == grams.size());
     documents.emplace_back(grams, by_characters);
   }
-  Exact<uint32_t> order(n_all + n_given);
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i < n_given ? n_all + i : i - n_given);
-  for (size_t i = order.size(); i > n_given + 1; --i) std::swap(order[i - 1], order[n_given + random.below(i - n_given)]);
-  Exact<NearOutcome> out(order.size()), rejected(order.size());
-  Exact<uint8_t> bounded(order.size());
-  near.decide(order.data(), order.size(), n_given, out.data(), bounded.data(), random.chance(2) ? rejected.data() : nullptr,
-              nullptr);
+  const std::vector<uint64_t> wanted = near.all_keys(nullptr);
+  near.begin(n_given, wanted.size(), nullptr);
+  for (uint32_t i = 0; i < n_given; ++i) {
+    for (const uint64_t key : near.keys_of(given[i].data(), given[i].size(), given_kinds[i], nullptr)) {
+      if (std::binary_search(wanted.begin(), wanted.end(), key)) near.add_given(key, i);
+    }
+  }
+  Exact<uint32_t> order(n_all);
+  for (size_t i = 0; i < n_all; ++i) order[i] = static_cast<uint32_t>(i);
+  for (size_t i = n_all; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  Exact<NearOutcome> out(n_all), rejected(n_all);
+  Exact<uint8_t> bounded(n_all);
+  NearOutcome* const others = random.chance(2) ? rejected.data() : nullptr;
+  for (;;) {
+    const uint32_t missing = near.decide(order.data(), n_all, out.data(), bounded.data(), others, nullptr);
+    if (missing == kNoneKept) break;
+    near.load_given(missing, given[missing].data(), given[missing].size(), given_kinds[missing], nullptr);
+    CHECK(near.size(n_all + missing) == documents[n_all + missing].first.size());
+  }
   std::vector<uint32_t> kept;
-  for (size_t i = 0; i < order.size(); ++i) {
+  for (size_t i = 0; i < n_given; ++i) kept.push_back(static_cast<uint32_t>(n_all + i));
+  for (size_t i = 0; i < n_all; ++i) {
     const auto& [grams, by_characters] = documents[order[i]];
     NearOutcome expected{kNoneKept, 0};
-    for (size_t k = 0; i >= n_given && k < kept.size() && expected.kept == kNoneKept; ++k) {
-      const auto& [others, also_by_characters] = documents[kept[k]];
+    for (size_t k = 0; k < kept.size() && expected.kept == kNoneKept; ++k) {
+      const auto& [others_grams, also_by_characters] = documents[kept[k]];
       uint32_t shared = 0;
-      for (const std::string& gram : grams) shared += static_cast<uint32_t>(others.count(gram));
+      for (const std::string& gram : grams) shared += static_cast<uint32_t>(others_grams.count(gram));
       if (by_characters != also_by_characters || shared == 0) continue;
       if (shared + 1e-9 >= (by_characters ? 0.9 : least) * static_cast<double>(grams.size())) expected = {kept[k], shared};
     }
