@@ -38,7 +38,7 @@ Shares = NDArray[np.float64]
 QUESTION, ANSWER, PASSAGE = "question", "answer", "passage"
 # N-grams of others that end a cluster.
 MISSES = 11
-# Items of so many tokens must be complete; the threshold holds from so many.
+# The greatest number of tokens of items that must be complete, and the number from which the threshold holds.
 COMPLETE, FULL = 20, 50
 SHORT_ANSWER, SHORT_WINDOW = 3, 50
 ANSWER_N, PASSAGE_N, LEAST_WINDOW = 3, 4, 100
@@ -368,7 +368,7 @@ def weights_of(n_ngrams: int, n_answer: int, has_passage: bool) -> tuple[float, 
 
 
 def required_of(n_tokens: int, threshold: float) -> float:
-    """Return the share that a text of so many tokens must reach: 1 up to COMPLETE, `threshold` from FULL."""
+    """Return the share of its tokens that a text must reach: 1 up to COMPLETE, `threshold` from FULL on."""
     past = (n_tokens - COMPLETE) / (FULL - COMPLETE)
     return 1 - (1 - threshold) * min(max(past, 0.0), 1.0)
 

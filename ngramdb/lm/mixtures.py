@@ -54,7 +54,7 @@ class Mixture:
             )
         if (self.weights < 0).any() or not np.allclose(self.weights.sum(axis=1), 1.0, atol=1e-9):
             raise InvalidArgument("weights must be at least 0, and each row of them must sum to 1")
-        # What `ngramdb.lm.perplexity` asks of a model.
+        # Attributes that `ngramdb.lm.perplexity` reads.
         self.index, self.spec = self.models[0].index, self.models[0].spec
 
     @checked_flags

@@ -27,7 +27,7 @@ from ngramdb.lm.values import Floats, Integers
 
 BY_ENTROPY = "entropy:"
 
-# What is left to shorter contexts counts as nothing below this.
+# A smaller share of shorter contexts counts as 0.
 NOTHING = 1e-12
 
 

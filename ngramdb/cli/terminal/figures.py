@@ -18,7 +18,7 @@ MOST_MARKS = 12
 
 @dataclass
 class Series:
-    """Values by label: None where there is none. `sizes` are tokens, a histogram behind the values."""
+    """Values by label; None marks a missing one. `sizes` are tokens, a histogram behind the values."""
 
     name: str
     labels: list[str] = field(default_factory=list)
