@@ -118,7 +118,7 @@ def most_probable(model: LanguageModel, batch: ScoredBatch, best: dict[tuple[int
     return found
 
 
-def powers_of_two(values: Sequence[int] | Integers) -> Integers:
-    """Return the exponent of the greatest power of two up to each value; 0 for values below 1."""
-    _, exponents = np.frexp(np.maximum(np.asarray(values, dtype=np.float64), 1.0))
-    return exponents.astype(np.int64) - 1
+def bit_lengths(values: Sequence[int] | Integers) -> Integers:
+    """Return the number of bits of each value: n for those from 2**(n - 1) to 2**n - 1, 0 for 0."""
+    _, exponents = np.frexp(np.asarray(values, dtype=np.float64))
+    return exponents.astype(np.int64)

@@ -17,7 +17,7 @@ from ngramdb.executor.result import Result, Row
 from ngramdb.language import ast
 from ngramdb.lazy import dataclass
 from ngramdb.lm.evaluation import ScoredBatch, middle, score_batch
-from ngramdb.lm.group_measures import AgreementTable, most_probable, powers_of_two
+from ngramdb.lm.group_measures import AgreementTable, bit_lengths, most_probable
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.of_corpora import language_model
 from ngramdb.lm.spec import ModelSpec
@@ -266,7 +266,7 @@ class _Model:
         if self._plan.by == "length":
             return batch.scores.effective_n.astype(np.int64)
         if self._plan.by == "count":
-            return powers_of_two(batch.scores.suffix_count)
+            return bit_lengths(batch.scores.suffix_count)
         if neural is not None:
             return np.minimum((neural * N_RANGES).astype(np.int64), N_RANGES - 1)
         return np.repeat(groups, np.diff(batch.bounds))
@@ -290,7 +290,7 @@ class _Model:
         if self._plan.by == "length":
             return (number,)
         if self._plan.by == "count":
-            return 1 << number, (2 << number) - 1
+            return (1 << number) >> 1, (1 << number) - 1
         return number / N_RANGES, (number + 1) / N_RANGES
 
     def _figures(self, row: Sequence[int]) -> Row:

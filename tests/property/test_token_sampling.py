@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def literal(value):
 )
 @example([[(0, 3), (0, None)], [(0, "wiki"), (3, "wiki")]], set(), 7, True, None, 0)
 @example([[(5, "wiki"), (5, "web")]], set(), 1, True, {"wiki": 1}, 0)
+@example([[(0, "web")]], set(), 1, True, {"wiki": 1}, 0)
 def test_samples_are_those_of_brute_force(pieces, gone, tokens, by, weights, seed):
     rows = [(i, *row) for i, row in enumerate(row for piece in pieces for row in piece) if i not in gone]
     want = expected(rows, tokens, weights, by, seed)
@@ -90,10 +92,19 @@ def test_samples_are_those_of_brute_force(pieces, gone, tokens, by, weights, see
             assert [row["doc_id"] for row in drawn.to_dicts()] == want
             db.execute(f"CREATE CORPUS mix AS (DOCS {clause} FROM c)")
             assert db.corpus("mix").n_tokens == sum(row[1] for row in found)
+            keep = partial(
+                corpus.keep_sample,
+                tokens,
+                by="source" if by else None,
+                weights=weights if by else None,
+                seed=seed,
+            )
+            if rows and not want:
+                with pytest.raises(ExecutionError, match="the sample is empty"):
+                    keep()
+                continue
             for _ in range(2):  # a sample of a sample is the same
-                done = corpus.keep_sample(
-                    tokens, by="source" if by else None, weights=weights if by else None, seed=seed
-                )
+                done = keep()
                 assert (done.documents, done.tokens) == (len(want), sum(row[1] for row in found))
                 assert [row["doc_id"] for row in corpus.docs().to_dicts()] == want
             removed = {one.doc_id for one in corpus.removed_documents()} - gone
