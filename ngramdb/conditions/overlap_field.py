@@ -59,6 +59,8 @@ INVERTED_COST = 4.0
 LONGEST_INVERTED = 64
 # Longer n-grams are not looked up by halves of blocks: their tokens overlap, and each would be read n times.
 LONGEST_HALVED = 64
+# Tokens of the first probes (see `marks_of_ngrams`): in text, one in fifty occurs in 25 million other tokens.
+SHORT_PROBE = 5
 # Neighbouring n-grams that are looked up as one sequence of tokens: at first (at least n), and if one of them
 # is likely to occur; the latter is a power of two.
 LARGE_BLOCK = 128
@@ -142,9 +144,10 @@ def marks_of_ngrams(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks
     """Mark the same n-grams, of documents of at least n tokens only.
 
     Sequences of many n-grams are looked up first: if one occurs, so do all of its n-grams. In the others,
-    each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
-    n-grams whose k-gram occurs are looked up, and only in segments in which it does; long n-grams by the
-    longest matches of the text around them. Cost: linear in the tokens, whatever n is.
+    each n-gram contains one of the k-grams, the probes, that begin at the multiples of n - k + 1: with k at
+    most SHORT_PROBE, which are few, and then, where these occur, with k = (n + 1) // 2. Only n-grams whose
+    probes occur are looked up, and only in segments in which they do; long n-grams by the longest matches of
+    the text around them. Cost: linear in the tokens, whatever n is.
     """
     marks = np.zeros(len(flat), dtype=np.bool_)
     index = other.index
@@ -199,8 +202,18 @@ def _windows_in(flat: Ids, offsets: Offsets, n: int) -> tuple[Ids, Ids]:
 def _likely(
     flat: Ids, starts: Ids, sizes: Ids, indexes: Sequence[Index], n: int
 ) -> Iterator[tuple[Ids, Ids]]:
-    """Yield, per index, the parts of these ranges in which a k-gram of `marks_of_ngrams` occurs."""
+    """Yield, per index, the parts of these ranges in which the probes of `marks_of_ngrams` occur."""
     k = (n + 1) // 2
+    for index, ranges in zip(
+        indexes, _with_probes(flat, starts, sizes, indexes, n, min(k, SHORT_PROBE)), strict=True
+    ):
+        yield next(_with_probes(flat, *ranges, [index], n, k)) if k > SHORT_PROBE else ranges
+
+
+def _with_probes(
+    flat: Ids, starts: Ids, sizes: Ids, indexes: Sequence[Index], n: int, k: int
+) -> Iterator[tuple[Ids, Ids]]:
+    """Yield, per index, the parts of these ranges whose n-grams contain a probe of k tokens that occurs."""
     every = n - k + 1
     first = -(-starts // every)
     n_probes = -(-(starts + sizes - 1) // every) - first + 1
@@ -208,9 +221,12 @@ def _likely(
     probes = _numbers_in(first, n_probes) * every
     begins = np.maximum(starts[owners], probes - every + 1)
     ends = np.minimum((starts + sizes)[owners], probes + 1)
-    ngrams = _gathered(flat, probes, np.full(len(probes), k))
+    # In the order of the index, neighbours share what is read, of the n-grams and of the index.
+    order = np.argsort(flat[probes] << 32 | flat[np.minimum(probes + 1, len(flat) - 1)])
+    ngrams = _gathered(flat, probes[order], np.full(len(probes), k))
+    holds = np.empty(len(probes), dtype=np.bool_)
     for index in indexes:
-        holds = _occur(*ngrams, index)
+        holds[order] = _occur(*ngrams, index)
         first, last = begins[holds], ends[holds]
         is_first, is_last = np.ones((2, len(first)), dtype=np.bool_)
         is_first[1:] = is_last[:-1] = first[1:] != last[:-1]

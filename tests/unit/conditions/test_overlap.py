@@ -131,8 +131,8 @@ def n_looked_up(monkeypatch):
         (True, 12_000 / overlap_field.LARGE_BLOCK + 1),  # one lookup per block
         (
             False,
-            12_000 / 7 + 12_000 / overlap_field.LARGE_BLOCK + 100,
-        ),  # one per seven tokens, and the blocks
+            12_000 / 9 + 12_000 / overlap_field.LARGE_BLOCK + 100,
+        ),  # one per nine tokens, and the blocks
     ],
 )
 def test_one_lookup_tells_about_many_ngrams(monkeypatch, n_looked_up, copied, most):

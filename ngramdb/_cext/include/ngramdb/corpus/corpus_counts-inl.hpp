@@ -19,7 +19,8 @@ constexpr size_t kSortFrom = 1024;
 // … unless they are longer than this many tokens on average: fetching them out of order then costs more than it saves.
 constexpr int64_t kSortedLength = 16;
 
-// Order of the n-grams by their first two tokens (as far as 33 bits distinguish them), by counting sort.
+// Order of the n-grams by their first two tokens (as far as 33 bits distinguish them), by counting sort; none if they
+// come in it.
 inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* offsets, size_t n) {
   constexpr int kDigit = 11;
   constexpr uint64_t kMask = (1u << kDigit) - 1;
@@ -41,6 +42,7 @@ inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* off
     keys[i] = 2 * bits > 3 * kDigit ? key >> (2 * bits - 3 * kDigit) : key;
     order[i] = static_cast<uint32_t>(i);
   }
+  if (std::is_sorted(keys.begin(), keys.end())) return {};
   std::vector<size_t> start(size_t{1} << kDigit);
   for (int pass = 0; pass < 3 && pass * kDigit < 2 * bits; ++pass) {
     std::fill(start.begin(), start.end(), size_t{0});
