@@ -25,6 +25,10 @@ from ngramdb.segments.metadata_columns import JSON, TYPE_KEY, flatten, pyarrow, 
 KIND = "FLDS"
 _METADATA = "metadata"
 _FORMLESS = "formless"
+# Documents whose values are taken at a time.
+_TAKEN_DOCUMENTS = 1 << 16
+# Rows that show whether strings repeat.
+_SAMPLED_ROWS = 1 << 13
 
 Places = NDArray[np.int64]
 
@@ -115,7 +119,10 @@ class Labels:
         return JSON not in self.fields(roots).values() and all(part.is_plain(roots) for part in self._parts)
 
     def column(self, path: str, type_name: str) -> Any:
-        """Return a column of all rows, of a field that `is_plain`: an array of its storage type."""
+        """Return a column of all rows, of a field that `is_plain`: an array of its storage type.
+
+        Strings that repeat are dictionary-encoded: Arrow takes rows of strings in ten times as long.
+        """
         if path not in self._columns:
             arrow = pyarrow()
             kind = storage_type(arrow, type_name)
@@ -125,7 +132,11 @@ class Labels:
                     chunks += part.column(path).cast(kind).chunks
                 else:
                     chunks.append(arrow.nulls(n_rows, kind))
-            self._columns[path] = arrow.chunked_array(chunks, kind).combine_chunks()
+            column = arrow.chunked_array(chunks, kind).combine_chunks()
+            first = column.slice(0, _SAMPLED_ROWS)
+            if arrow.types.is_string(kind) and 2 * len(first.unique()) < len(first):
+                column = column.dictionary_encode()
+            self._columns[path] = column
         return self._columns[path]
 
     def rows(self, numbers: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
@@ -243,18 +254,19 @@ class _Change:
         new: dict[str, Any] = {}
         if self._labels is not None:
             new = {p: self._labels.column(p, t) for p, t in self._labels.fields(self._roots).items()}
-        for start in range(0, self._n_documents, CHUNK_DOCUMENTS):
+        for start in range(0, self._n_documents, _TAKEN_DOCUMENTS):
             interrupts.check()
-            places = self._places[start : start + CHUNK_DOCUMENTS]
-            rows = arrow.array(places, mask=places < 0)
-            has_row = rows.is_valid()
+            places = self._places[start : start + _TAKEN_DOCUMENTS]
+            has_row = places >= 0
+            rows = arrow.array(places, mask=~has_row)
+            keeps_some = not has_row.all()
             arrays = []
             for path, kind in zip(schema.names, schema.types, strict=True):
                 nothing = arrow.nulls(len(places), kind)
                 array = old[path].slice(start, len(places)).cast(kind) if path in old else nothing
                 if is_within(path, self._roots):
-                    taken = new[path].take(rows) if path in new else nothing
-                    array = arrow.compute.if_else(has_row, taken, array)
+                    taken = new[path].take(rows).cast(kind) if path in new else nothing
+                    array = arrow.compute.if_else(arrow.array(has_row), taken, array) if keeps_some else taken
                 arrays.append(array)
             for batch in arrow.table(arrays, schema=schema).to_batches():
                 builder.add_columns(batch)

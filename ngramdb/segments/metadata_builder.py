@@ -130,15 +130,15 @@ class MetadataBuilder:
                 column.declared.add(type_name)
                 self._came.setdefault(path, set()).add((came or {}).get(path))
 
-    def finish(self) -> bytes:
-        """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
+    def finish(self) -> memoryview:
+        """Return the Arrow IPC file of all documents, empty when none had any metadata; ends the building.
 
         Cost: columns whose type changed on the way are converted again; the file is in memory twice.
         """
         self._end_rows()
         self._end_columns()
         if not self._columns:
-            return b""
+            return memoryview(b"")
         arrow = pyarrow()
         fields, columns = [], []
         for column in self._columns.values():
@@ -147,12 +147,8 @@ class MetadataBuilder:
                 fields.append(field)
                 columns.append(arrays)
         schema = arrow.schema(fields)
-        sink = arrow.BufferOutputStream()
-        with arrow.ipc.new_file(sink, schema) as writer:
-            for batch in zip(*columns, strict=True):
-                writer.write_batch(arrow.record_batch(list(batch), schema=schema))
-        content: bytes = sink.getvalue().to_pybytes()
-        return content
+        batches = [arrow.record_batch(list(batch), schema=schema) for batch in zip(*columns, strict=True)]
+        return _file_of(batches, schema)
 
     @property
     def _batch_documents(self) -> int:
@@ -253,6 +249,22 @@ class MetadataBuilder:
         self._batches.append(self._n_rows)
         self._n_rows = 0
         self._n_chars = 0
+
+
+def _file_of(batches: Sequence[Any], schema: Any) -> memoryview:
+    """Return the Arrow IPC file of record batches, in memory of just its size."""
+    arrow = pyarrow()
+
+    def write(sink: Any) -> None:
+        with arrow.ipc.new_file(sink, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+
+    counter = arrow.MockOutputStream()
+    write(counter)
+    content = np.empty(counter.size(), dtype=np.uint8)
+    write(arrow.FixedSizeBufferWriter(arrow.py_buffer(content)))
+    return content.data
 
 
 def _are_objects(field: Any, array: Any) -> bool:

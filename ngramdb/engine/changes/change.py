@@ -243,7 +243,9 @@ class Change:
         replaces: bool,
     ) -> AddedFields:
         """Add the fields of a table to the documents with the keys of its rows: `fields.add_fields`."""
-        self.entry, added = fields.add_fields(self.view, self.transaction, rows, key, column, names, replaces)
+        self.entry, added = fields.add_fields(
+            self.view, self.transaction, rows, key, column, names, replaces, self.options.threads
+        )
         return added
 
     def set_fields(

@@ -32,6 +32,7 @@ def add_fields(
     column: str,
     fields: Sequence[str] | None,
     replaces: bool,
+    threads: int = 1,
 ) -> tuple[CorpusEntry, AddedFields]:
     """Add the fields of a table to the documents whose key is that of a row.
 
@@ -43,6 +44,7 @@ def add_fields(
     column : the path of the key in the table
     fields : paths of the fields to add; None for all but the key
     replaces : replace values of existing fields; documents without a row keep theirs
+    threads : the number of threads that look up keys
 
     Raises
     ------
@@ -58,7 +60,7 @@ def add_fields(
     ROUND_ROWS rows.
     """
     import_pandas()
-    join = Join(view, key, column, fields, replaces)
+    join = Join(view, key, column, fields, replaces, threads)
     for part in rounds(rows):
         join.add(part)
     join.check_fields_found()

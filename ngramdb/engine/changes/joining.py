@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,8 +17,10 @@ from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.readers.tables import Labels as RowsOfTable
+from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import CHUNK_DOCUMENTS
 from ngramdb.segments.fields_file import Labels
+from ngramdb.segments.merged_arrays import in_order
 from ngramdb.segments.metadata import MetadataReader, is_within
 from ngramdb.segments.metadata_builder import MetadataBuilder
 from ngramdb.segments.metadata_columns import MAX_OBJECT_DEPTH, flatten, path_of, pyarrow, split_path
@@ -26,7 +29,7 @@ from ngramdb.segments.metadata_columns import MAX_OBJECT_DEPTH, flatten, path_of
 ROUND_ROWS = 1 << 22
 ROUND_BYTES = 1 << 28
 # Keys that are looked up at a time.
-_FOUND_ROWS = 1 << 22
+_FOUND_ROWS = 1 << 18
 # Keys of each kind that a report lists.
 SHOWN = 5
 # Rows that no document needs are dropped if there are this many times as many as needed.
@@ -136,12 +139,12 @@ class Keys:
     strings: Any
     integers: Any
 
-    def found_in(self, others: Keys) -> Places:
+    def found_in(self, others: Keys, threads: int = 1) -> Places:
         """Return, for each key, the place of the first equal one among others, or -1."""
         found = np.full(len(self.strings), -1, dtype=np.int64)
         for own, other in ((self.strings, others.strings), (self.integers, others.integers)):
             if own.null_count < len(own) and other.null_count < len(other):
-                np.maximum(found, _places(own, other), out=found)
+                np.maximum(found, _places(own, other, threads), out=found)
         return found
 
     def shown(self, number: int) -> Key:
@@ -160,11 +163,16 @@ class Keys:
         return there
 
 
-def _places(keys: Any, others: Any) -> Places:
+def _places(keys: Any, others: Any, threads: int) -> Places:
     table = KeyTable(*_bytes_of(others))
     chunks = keys.chunks if isinstance(keys, pyarrow().ChunkedArray) else [keys]
-    pieces = (chunk.slice(i, _FOUND_ROWS) for chunk in chunks for i in range(0, len(chunk), _FOUND_ROWS))
-    return np.concatenate([np.empty(0, dtype=np.int64), *(table.find(*_bytes_of(piece)) for piece in pieces)])
+    pieces = [chunk.slice(i, _FOUND_ROWS) for chunk in chunks for i in range(0, len(chunk), _FOUND_ROWS)]
+
+    def find(i: int, token: Interrupt | None) -> Places:
+        with nullcontext() if token is None else token:
+            return table.find(*_bytes_of(pieces[i]))
+
+    return np.concatenate([np.empty(0, dtype=np.int64), *in_order(find, len(pieces), threads, None)])
 
 
 def _bytes_of(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8] | None]:
@@ -239,8 +247,10 @@ class Join:
         column: str,
         fields: Sequence[str] | None,
         replaces: bool,
+        threads: int = 1,
     ) -> None:
         self._view = view
+        self._threads = threads
         self._column = column
         self._fields = fields
         self._replaces = replaces
@@ -260,7 +270,7 @@ class Join:
         part, n_rows = given.values, given.n_rows
         self._note_fields((*given.columns, *part.fields()))
         keys = keys_of(part, self._column, n_rows)
-        places = self._keys.found_in(keys)
+        places = self._keys.found_in(keys, self._threads)
         is_hit = np.zeros(n_rows, dtype=np.bool_)
         is_hit[places[places >= 0]] = True
         self._count_others(part, keys, is_hit)

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
 
 #include "ngramdb/base/hashing.hpp"
 #include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/base/memory.hpp"
 
 namespace ngramdb {
 
@@ -43,7 +43,7 @@ class KeyTable {
     strings.check(stop);
     size_t n_slots = 64;
     while (n_slots < 2 * strings.n) n_slots *= 2;
-    slots_.resize(n_slots);
+    slots_.reserve(n_slots);
     each_block(strings, stop, [&](size_t i, uint64_t hash) {
       size_t place = hash & (slots_.size() - 1);
       for (; slots_[place].row != 0; place = (place + 1) & (slots_.size() - 1)) {
@@ -108,7 +108,7 @@ class KeyTable {
   }
 
   Strings strings_;
-  std::vector<Slot> slots_;
+  Pages<Slot> slots_;
 };
 
 }  // namespace ngramdb
