@@ -173,22 +173,26 @@ class VocabularyText:
 
     def __init__(self, flat: NDArray[np.uint8], offsets: IntArray) -> None:
         self.n_words = len(offsets) - 1
-        content = np.insert(flat, offsets[1:], ord("\n"))
+        # A line end before the first word, too: a word begins behind one.
+        content = np.insert(flat, offsets, ord("\n"))
         self._content = content.tobytes()
         self._ends = np.flatnonzero(content == ord("\n"))
 
     def matching(self, expression: bytes) -> IntArray:
         """Return the ids of the words that match an expression, which must not match line ends: ascending."""
-        compiled = re.compile(expression, re.MULTILINE)
+        # Python searches for a string at once, and tries `^` at each place.
+        begins = expression.startswith(b"^")
+        compiled = re.compile(b"\n" + expression[1:] if begins else expression, re.MULTILINE)
         places: list[int] = []
         start = 0
-        while start < len(self._content):
+        while start < len(self._content) - 1:
             interrupts.check()
             last = int(np.searchsorted(self._ends, min(start + CHECK_BYTES, len(self._content) - 1)))
-            stop = int(self._ends[last]) + 1
+            stop = int(self._ends[last])
             places.extend(match.start() for match in compiled.finditer(self._content, start, stop))
             start = stop
-        ids: IntArray = np.unique(np.searchsorted(self._ends, np.array(places, dtype=np.int64)))
+        found = np.array(places, dtype=np.int64) + begins
+        ids: IntArray = np.unique(np.searchsorted(self._ends, found) - 1)
         return ids
 
 

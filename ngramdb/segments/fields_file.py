@@ -61,7 +61,7 @@ def read_fields(container: Container, path: str, n_documents: int) -> Overlay:
 class Changed(NamedTuple):
     """The content of a file, as `Overlay` describes it."""
 
-    content: bytes
+    content: memoryview
     hidden: tuple[str, ...] | None
     formless: NDArray[np.bool_]
 

@@ -15,15 +15,17 @@ Invariant: every frame but the last holds FRAME_BYTES; a document without stored
 from __future__ import annotations
 
 from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError
-from ngramdb.fork_safety import cached_property
+from ngramdb.fork_safety import cached_property, lock
 from ngramdb.segments.base import Numbers, Part, Segment, chunks, runs
 from ngramdb.segments.container.layout import piece_offsets
 
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 FRAME_BYTES = 1 << 18
 # The library's default; level 9 took 5 times as long to save 9 %.
 ZSTD_LEVEL = 3
+
+# Bytes of frames that are kept for all readers: a statement may need the text of a match several times, and
+# the next one may need it, too.
+KEPT_BYTES = 1 << 24
 
 #: The sections of a column, and the types of their entries.
 _TYPES = {"frames": "<u1", "frame_offsets": "<u8", "offsets": "<u8", "stored": "<u1"}
@@ -195,6 +201,33 @@ class TextStream:
             writer.add(name, data, dtype)
 
 
+class Frames:
+    """The frames of all readers that were used last. Threads may share it."""
+
+    def __init__(self, most_bytes: int) -> None:
+        """Keep up to `most_bytes`."""
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._n_bytes = 0
+        self._lock = lock()
+
+    def get(self, reader: int, k: int) -> bytes | None:
+        """Return frame k of a reader, or None if it is not kept."""
+        return self._kept.get((reader, k))
+
+    def keep(self, reader: int, k: int, content: bytes) -> None:
+        """Keep a frame as the one that was used last."""
+        with self._lock:
+            self._n_bytes += len(content) - len(self._kept.pop((reader, k), b""))
+            self._kept[reader, k] = content
+            while self._n_bytes > self._most_bytes:
+                self._n_bytes -= len(self._kept.popitem(last=False)[1])
+
+
+_FRAMES = Frames(KEPT_BYTES)
+_READERS = count()
+
+
 class TextReader:
     """Gives back the stored texts of a segment. Opening costs nothing that grows with the segment.
 
@@ -213,6 +246,7 @@ class TextReader:
         self._has_text = sections.has(f"{prefix}.offsets")
         # The last frame used and its number: listing documents in order decompresses every frame once.
         self._last: tuple[int, bytes] = (-1, b"")
+        self._number = next(_READERS)
         if not self._has_text:
             return
         # The frames in use are verified one by one.
@@ -242,7 +276,8 @@ class TextReader:
         """Return document i's text as it came, or None when it is not stored.
 
         Raises CorruptionError if the file is damaged; IndexError if document i does not exist.
-        Cost: decompressing the frames that the text lies in, each 256 KiB (0.4 ms).
+        Cost: decompressing the frames that the text lies in, each 256 KiB (0.4 ms), unless they were used
+        recently.
         """
         if not self.has_text(i):
             return None
@@ -274,12 +309,14 @@ class TextReader:
                 "text.offsets", "length zero for a document without stored text", "a length above zero"
             )
         for k in range(len(self._frame_offsets) - 1):
-            self._frame(k)
+            self._decompress(k)
 
     def _frame(self, k: int) -> bytes:
         number, content = self._last
         if number != k:
-            content = self._decompress(k)
+            kept = _FRAMES.get(self._number, k)
+            content = self._decompress(k) if kept is None else kept
+            _FRAMES.keep(self._number, k, content)
             self._last = (k, content)
         return content
 

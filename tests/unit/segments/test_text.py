@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import CorruptionError
 from ngramdb.segments import text as text_module
-from ngramdb.segments.text import FRAME_BYTES, TextBuilder, TextReader
+from ngramdb.segments.text import FRAME_BYTES, Frames, TextBuilder, TextReader
 
 
 class Sections:
@@ -113,10 +113,9 @@ def test_a_short_document_decompresses_only_the_frames_it_lies_in(monkeypatch):
     monkeypatch.setattr(TextReader, "_decompress", lambda self, k: seen.append(k) or decompress(self, k))
     assert reader.text(21) == texts[21]
     assert seen == [5]
-    # Documents in order decompress each frame once.
-    seen.clear()
+    # Each frame is decompressed once.
     assert [reader.text(i) for i in range(40)] == texts
-    assert seen == [*range(10)]
+    assert seen == [5, *(k for k in range(10) if k != 5)]
 
 
 def test_raw_text_is_not_kept_while_building():
@@ -174,3 +173,27 @@ def test_any_damaged_offset_gives_an_error_and_never_a_crash():
         except CorruptionError:
             n_errors += 1
     assert n_errors > 1000
+
+
+def test_frames_used_last_are_kept_up_to_a_number_of_bytes():
+    frames = Frames(10)
+    for k in range(4):
+        frames.keep(0, k, b"abcd")
+    assert [frames.get(0, k) for k in range(4)] == [None, None, b"abcd", b"abcd"]
+    frames.keep(0, 2, b"abcd")
+    frames.keep(1, 0, b"ef")
+    frames.keep(1, 1, b"g")
+    assert frames.get(0, 3) is None
+    assert (frames.get(0, 2), frames.get(1, 0), frames.get(1, 1)) == (b"abcd", b"ef", b"g")
+
+
+def test_a_frame_is_decompressed_once_for_documents_in_any_order(monkeypatch):
+    texts = [noise(FRAME_BYTES, seed) for seed in range(3)]
+    reader, other = TextReader(built(texts), 3), TextReader(built(texts[::-1]), 3)
+    assert [reader.text(i) for i in range(3)] == texts
+    assert [other.text(i) for i in range(3)] == texts[::-1]
+    damaged = CorruptionError("damaged", path=None, expected=0, found=0)
+    monkeypatch.setattr(TextReader, "_decompress", lambda reader, k: (_ for _ in ()).throw(damaged))
+    assert [reader.text(i) for i in (2, 0, 1, 0)] == [texts[i] for i in (2, 0, 1, 0)]
+    with pytest.raises(CorruptionError):
+        reader.check()
