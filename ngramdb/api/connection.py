@@ -426,7 +426,7 @@ class Connection(HasErrors):
         return corpora.drop_corpus(self._database, name, if_exists, if_empty) is not None
 
     @contextmanager
-    def trial(self) -> Iterator[Connection]:
+    def trial(self, *, has_documents: bool = True) -> Iterator[Connection]:
         """Yield a connection to the same database whose commits are dropped at the end of the block.
 
         ```
@@ -434,13 +434,14 @@ class Connection(HasErrors):
             print(trial.corpus("wiki").delete_duplicates())     # the number, and nothing has changed
         ```
 
-        It begins with the version that is read here. New files are in a temporary folder (TMPDIR).
+        It begins with the version that is read here, or with the same corpora without documents. New files
+        are in a temporary folder (TMPDIR).
         """
         from tempfile import TemporaryDirectory
 
         with (
             TemporaryDirectory(prefix="ngramdb-") as folder,
-            Connection(self._database.trial(folder)) as made,
+            Connection(self._database.trial(folder, has_documents)) as made,
         ):
             yield made
 

@@ -140,14 +140,19 @@ class Database:
             and os.path.realpath(one.directory.description) == os.path.realpath(two.directory.description)
         )
 
-    def trial(self, folder: str) -> Database:
-        """Return the same database whose commits go to another folder."""
+    def trial(self, folder: str, has_documents: bool = True) -> Database:
+        """Return the same database, or its corpora without documents; its commits go to another folder."""
         directory = overlay.OverlayDirectory(self.store.directory, RealDirectory(folder))
         made = Database(Store.open(directory, create=False), snapshots=self._snapshots)
         made.snapshot.attached.update(self.snapshot.attached)
         for name, value in self.settings.items():
             made.settings[name] = value
         made.current = self.current
+        if not has_documents:
+            for name in made.store.manifest.corpora:
+                with made.change(name, f"leave out the documents of {name}") as change:
+                    change.leave_documents_out()
+                    change.commit()
         return made
 
     # ---- the version that is read -----------------------------------------------------------------------

@@ -246,8 +246,8 @@ def buckets_of(
             chosen = places[numbers[places] == k]
             below = cutoffs[k] if k < len(cutoffs) else None
             rows.append(Bucket(group, name, len(chosen), int(sizes[chosen].sum()), below))
-    bounds = np.cumsum([len(part) for part in values])[:-1]
-    return Buckets(names, values, np.split(numbers, bounds), rows)
+    stops = np.cumsum([len(part) for part in values], dtype=np.int64)
+    return Buckets(names, values, np.split(numbers, stops)[:-1], rows)
 
 
 def _cutoffs(ascending: Floats, percentiles: Sequence[float]) -> list[float]:

@@ -14,11 +14,12 @@ from ngramdb import interrupts
 from ngramdb.api.connection import Connection
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.verbs.exporting import write_text
+from ngramdb.api.verbs.rehearsal import Rehearsal, run_export, statements_of
 from ngramdb.curation.plans import KINDS, CurationPlan, Step, read_plan
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.formats import endings_of
 from ngramdb.language import ast
-from ngramdb.questions.parsing import parsed, pattern
+from ngramdb.questions.parsing import pattern
 from ngramdb.questions.requests import quoted_name
 
 __all__ = ["KINDS", "curate"]
@@ -40,6 +41,7 @@ def curate(
 
     The version that a step makes is kept by a name; a step whose version is kept is skipped, so that a plan
     that was interrupted resumes after its last finished step. If documents were added since, all steps run.
+    All steps are checked before the first one runs: their arguments, statements, names and files.
 
     Parameters
     ----------
@@ -62,7 +64,8 @@ def curate(
     InvalidArgument
         The plan cannot be read, or a name of a report with another ending.
     NgramdbError
-        A step failed; those before it are done, and the report has the error.
+        A step is wrong, and nothing has changed; or a step failed: those before it are done, and the report
+        has the error.
     """
     found = read_plan(plan)
     target = None if report is None else os.fspath(report)
@@ -70,6 +73,7 @@ def curate(
         raise InvalidArgument(f"{target}: the name of a report must end in .json or .html")
     told: dict[str, Any] = {"corpus": found.corpus, "dry_run": dry_run, "steps": []}
     try:
+        _check(connection, found, told)
         if dry_run:
             with connection.trial() as trial:
                 _run_all(trial, found, told, sample, progress)
@@ -79,6 +83,26 @@ def curate(
         if target is not None:
             _write(target, told)
     return told
+
+
+def _check(connection: Connection, plan: CurationPlan, told: dict[str, Any]) -> None:
+    """Raise what is wrong in a step, before any has run; `told` then has its error."""
+    done = _done(connection, plan)
+    with connection.trial(has_documents=False) as trial:
+        rehearsal = Rehearsal(connection, trial, plan.corpus)
+        for number, step in enumerate(plan.steps, start=1):
+            if step.version not in done:
+                try:
+                    rehearsal.check(step, _DRY.get(step.kind, _RUNS[step.kind]))
+                except NgramdbError as error:
+                    told["steps"].append({"step": str(step), "error": str(error)})
+                    _name_step(error, number, step)
+                    raise
+
+
+def _name_step(error: NgramdbError, number: int, step: Step) -> None:
+    if hasattr(error, "add_note"):  # from Python 3.11 on
+        error.add_note(f"in step {number} of the plan: {step}")
 
 
 def _run_all(
@@ -91,6 +115,9 @@ def _run_all(
     corpus = connection.corpus(plan.corpus)
     done = _done(connection, plan)
     for step in plan.steps:
+        if step.version not in done and step.version in connection.snapshot.manifest.kept:
+            connection.drop_version(step.version)
+    for step in plan.steps:
         interrupts.check()
         entry: dict[str, Any] = {"step": str(step)}
         told["steps"].append(entry)
@@ -101,8 +128,7 @@ def _run_all(
                 _run(connection, corpus, step, entry, told["dry_run"], sample)
         except NgramdbError as error:
             entry["error"] = str(error)
-            if hasattr(error, "add_note"):  # from Python 3.11 on
-                error.add_note(f"in step {len(told['steps'])} of the plan: {step}")
+            _name_step(error, len(told["steps"]), step)
             raise
         finally:
             if progress is not None:
@@ -146,8 +172,6 @@ def _done(connection: Connection, plan: CurationPlan) -> dict[str, int]:
         ((n_before,),) = connection.execute(f"COUNT DOCS FROM {source}").fetchall()
         if _size(connection, plan.corpus)[0] <= n_before:
             return done
-    for name in done:
-        connection.drop_version(name)
     return {}
 
 
@@ -225,8 +249,7 @@ def _sample(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
 
 
 def _export(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
-    options = {name: arguments.get(name) for name in ("format", "separator", "dtype")}
-    return {"written": corpus.export(arguments["path"], arguments.get("where"), **options)}
+    return {"written": run_export(corpus, arguments)}
 
 
 def _not_exported(connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]) -> dict[str, int]:
@@ -242,11 +265,14 @@ def _statement(connection: Connection, corpus: Corpus, arguments: Mapping[str, A
 def _statement_without_files(
     connection: Connection, corpus: Corpus, arguments: Mapping[str, Any]
 ) -> list[Any]:
-    if any(isinstance(one, ast.CopyTo) for one in parsed(arguments["sql"]).statements):
-        connection.use(corpus.name)
-        connection.execute(f"EXPLAIN {arguments['sql']}")
-        return []
-    return _statement(connection, corpus, arguments)
+    found = []
+    for statement, text in statements_of(arguments["sql"]):
+        if isinstance(statement, ast.CopyTo):
+            connection.use(corpus.name)
+            connection.execute(f"EXPLAIN {text}")
+        else:
+            found = _statement(connection, corpus, {"sql": text})
+    return found
 
 
 _RUNS: dict[str, Run] = {

@@ -258,6 +258,10 @@ class Change:
         """Drop fields, with all fields below them."""
         self.entry = fields.drop_fields(self.view, self.transaction, paths)
 
+    def leave_documents_out(self) -> None:
+        """Leave out all documents, with their records, as if none had been loaded."""
+        self.entry = replace(self.entry, segments=(), audits=(), statistics=None, loads=())
+
     def tidy(self) -> None:
         """Merge segments as the policy decides, if the options allow it."""
         if self.options.auto_compact:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from inspect import signature
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ngramdb
@@ -61,7 +63,8 @@ def test_steps_run_once_and_are_reported(db, plan, tmp_path):
 
 def test_an_interrupted_plan_continues(db, plan, monkeypatch):
     def stop(connection, corpus, arguments):
-        raise KeyboardInterrupt
+        if corpus.n_documents:
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setitem(curating._RUNS, "decontaminate", stop)
@@ -103,12 +106,97 @@ def test_all_steps_run_again_on_documents_that_came_later(db):
 
 
 def test_what_failed_is_in_the_report(db, tmp_path):
-    steps = [{"delete": '"spam"'}, {"decontaminate": str(tmp_path / "missing.jsonl")}, "delete_duplicates"]
-    with pytest.raises(ngramdb.errors.LoadError, match="missing"):
-        ngramdb.curate(db, {"corpus": "c", "steps": steps}, report=tmp_path / "r.json")
+    (tmp_path / "two.jsonl").write_text('{"id": 1, "edu": 5}\n{"id": 1, "edu": 1}\n')
+    steps = [{"delete": '"spam"'}, {"fields": str(tmp_path / "two.jsonl")}, "delete_duplicates"]
+    with pytest.raises(InvalidArgument, match="different values"):
+        curate(db, {"corpus": "c", "steps": steps}, report=tmp_path / "r.json")
     told = json.loads((tmp_path / "r.json").read_text())
     assert [step.get("removed_documents") for step in told["steps"]] == [1, None]
-    assert "missing" in told["steps"][1]["error"]
+    assert "different values" in told["steps"][1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"delete": "yeer > 3"}, "yeer"),
+        ({"delete": "id >"}, "id >"),
+        ({"delete_duplicates": {"where": "id = '1'"}}, "id is a number"),
+        ({"delete_duplicates": {"keep": "newest"}}, "newest"),
+        ({"delete_duplicates": {"against": "nowhere"}}, "nowhere"),
+        ({"delete_near_duplicates": {"keep_by": ["idd"]}}, "idd"),
+        ({"delete_near_duplicates": {"contained": 7}}, "7"),
+        ({"cut_duplicates": {"length": 0}}, "0"),
+        ({"cut_duplicates": {"length": 5, "gap_share": 2}}, "2"),
+        ({"cut_spans": "TEXT ~ /(/"}, "unterminated"),
+        ({"cut_spans": {"pattern": '"spam"', "on": "pages"}}, "pages"),
+        ({"fields": "missing.jsonl"}, "missing"),
+        ({"fields": {"table": "scores.parquet", "fields": "education"}}, "education"),
+        ({"update": "edu = year + 1"}, "year"),
+        ({"update": {"fields": {"edu": 3}, "where": "yeer = 1"}}, "yeer"),
+        ({"quality": {"reference": "nowhere"}}, "nowhere"),
+        ({"quality": {"reference": "c", "by": "language"}}, "language"),
+        ({"decontaminate": {"against": "missing.txt"}}, "missing"),
+        ({"decontaminate": {"against": "scores.jsonl", "by": "gpt5"}}, "gpt5"),
+        ({"sample": {"tokens": "many"}}, "many"),
+        ({"sample": {"tokens": 5, "by": "sauce"}}, "sauce"),
+        ({"export": {"path": "x.jsonl", "format": "odt"}}, "odt"),
+        ({"export": {"path": "x.jsonl", "where": "yeer = 1"}}, "yeer"),
+        ({"statement": "DELETE DOCS WHERE"}, "not complete"),
+        ({"statement": 'USE c; DELETE DOCS WHERE "a" FROM nowhere'}, "nowhere"),
+        ({"statement": "COPY (DOCS) TO 'x.jsonl' (FORMAT odt)"}, "odt"),
+    ],
+)
+def test_all_steps_are_checked_before_the_first_one_runs(db, tmp_path, monkeypatch, step, message):
+    (tmp_path / "scores.jsonl").write_text('{"id": 1, "edu": 5}\n')
+    pq.write_table(pa.table({"id": [1], "edu": [5]}), tmp_path / "scores.parquet")
+    monkeypatch.chdir(tmp_path)
+    version = db.version
+    with pytest.raises(ngramdb.NgramdbError, match=message) as caught:
+        curate(db, {"corpus": "c", "steps": [{"delete": '"spam"'}, step]}, report="r.json")
+    assert db.version == version and db.corpus("c").n_documents == 4
+    assert not (tmp_path / "x.jsonl").exists()
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert [set(one) for one in told["steps"]] == [{"step", "error"}]
+    if sys.version_info >= (3, 11):
+        assert caught.value.__notes__[-1].startswith("in step 2 of the plan")
+
+
+def test_fields_that_a_step_makes_are_known_to_later_ones(db, tmp_path):
+    pq.write_table(pa.table({"id": [1, 2], "edu": [5, 1]}), tmp_path / "scores.parquet")
+    steps = [
+        {"fields": str(tmp_path / "scores.parquet")},
+        {"update": "half = edu / 2"},
+        {"delete": "edu < 3 AND half < 2"},
+        {"delete_duplicates": {"keep": "first", "where": "half IS NOT NULL"}},
+        {"sample": {"tokens": 100, "by": "edu"}},
+    ]
+    wrong = [*steps, {"delete": "eedu = 3"}]
+    version = db.version
+    with pytest.raises(ngramdb.errors.BindError, match="eedu"):
+        curate(db, {"corpus": "c", "steps": wrong})
+    assert db.version == version
+    told = curate(db, {"corpus": "c", "steps": steps})
+    assert [step["removed_documents"] for step in told["steps"][:3]] == [0, 0, 1]
+
+
+def test_a_step_may_read_what_an_earlier_one_writes(db, tmp_path):
+    path = str(tmp_path / "out.jsonl")
+    steps = [
+        {"export": {"path": path, "where": '"spam"'}},
+        {"decontaminate": {"against": path, "by": "gpt3", "n": 2}},
+    ]
+    told = curate(db, {"corpus": "c", "steps": steps})
+    assert [step["removed_documents"] for step in told["steps"]] == [0, 1]
+
+
+def test_checking_gives_no_warnings_and_does_not_load_what_a_statement_loads(db, tmp_path, recwarn):
+    (tmp_path / "more.txt").write_text("four\nfive\n")
+    sql = f"COPY c FROM '{tmp_path / 'more.txt'}'; COPY (DOCS) TO '{tmp_path / 'all.jsonl'}'"
+    steps = [{"delete": '"Spam, spam"'}, {"statement": sql}]
+    told = curate(db, {"corpus": "c", "steps": steps}, dry_run=True)
+    assert told["documents"] == 5 and not (tmp_path / "all.jsonl").exists()
+    assert db.corpus("c").n_documents == 4
+    assert not [one for one in recwarn if "Spam" in str(one.message)][1:]
 
 
 def test_arguments_of_a_step_are_those_of_its_verb():
