@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.conditions import interruptible_sort
 from ngramdb.conditions.overlap_field import ids_onto, token_chunks
 from ngramdb.conditions.stored_text import longest_matches
 from ngramdb.fork_safety import cached_property
@@ -34,6 +35,8 @@ Values = NDArray[Any]
 
 # Tokens of the loop of datatrove between two interrupt checks.
 CHECK_TOKENS = 1 << 14
+# Tokens of which a list is made at a time.
+LISTED = 1 << 16
 # Tokens of n-grams that are looked up at a time.
 LOOKED_UP = 1 << 18
 # Longer n-grams are not counted one by one, which copies each: the longest matches are faster.
@@ -122,12 +125,16 @@ class Chunk:
         edges[starts + n] -= 1
         return np.asarray(np.cumsum(edges)[:-1] > 0)
 
-    def token_texts(self) -> tuple[list[str], str]:
-        """Return the text of each token, and of all."""
-        distinct, places = np.unique(self.flat, return_inverse=True)
-        texts = self.call.corpus.tokenizer.token_texts(distinct)
-        every = [texts[place] for place in places.reshape(-1).tolist()]
-        return every, "".join(every)
+    def token_texts(self) -> tuple[str, Ints]:
+        """Return the text of all tokens, and where each begins in it: (n + 1,)."""
+        pieces, sizes = [""], [np.zeros(1, dtype=np.int64)]
+        for start in range(0, len(self.flat), LISTED):
+            interrupts.check()
+            distinct, places = np.unique(self.flat[start : start + LISTED], return_inverse=True)
+            texts = self.call.corpus.tokenizer.token_texts(distinct)
+            sizes.append(np.array(list(map(len, texts)), dtype=np.int64)[places.reshape(-1)])
+            pieces.append("".join([texts[place] for place in places.reshape(-1).tolist()]))
+        return "".join(pieces), np.cumsum(np.concatenate(sizes))
 
     def token_sizes(self, in_bytes: bool) -> Ints:
         """Return the characters or bytes of each token's text."""
@@ -180,14 +187,13 @@ def numbered(chunk: Chunk, n: int) -> tuple[Ints, Ints]:
 
     Cost: sorting the tokens log2(n) times.
     """
-    _, codes = np.unique(chunk.flat, return_inverse=True)
-    codes, length = codes.reshape(-1).astype(np.int64), 1
+    codes, length = interruptible_sort.numbered(chunk.flat)[1], 1
     while length < n:
         interrupts.check()
         step = min(length, n - length)
         # Codes at places without room for an n-gram are wrong, and not used.
         pairs = codes * (codes.max(initial=0) + 1) + np.roll(codes, -step)
-        codes = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+        codes = interruptible_sort.numbered(pairs)[1]
         length += step
     starts = np.flatnonzero(chunk.room >= n)
     keys = chunk.owners[starts] * (codes.max(initial=0) + 1) + codes[starts]
@@ -197,7 +203,7 @@ def numbered(chunk: Chunk, n: int) -> tuple[Ints, Ints]:
 def ngrams_of(chunk: Chunk, n: int) -> Ngrams:
     """Return the n-grams of documents, sorted."""
     starts, keys = numbered(chunk, n)
-    order = np.argsort(keys, kind="stable")
+    order = interruptible_sort.order_of(keys)
     keys = keys[order]
     is_first = np.ones(len(keys), dtype=np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
@@ -224,12 +230,10 @@ def _scanned(chunk: Chunk, n: int) -> Ints:
 
     N-grams are equal if their texts are: tokens are joined without blanks. Cost: n tokens per n-gram.
     """
-    texts, joined = chunk.token_texts()
-    before = np.concatenate([[0], np.cumsum(list(map(len, texts)))]).tolist()
+    joined, before = chunk.token_texts()
     found, seen = np.zeros(len(chunk.docs), dtype=np.int64), set[int]()
-    starts = np.flatnonzero(chunk.room >= n)
     owner, free_from, every = -1, 0, max(CHECK_TOKENS // n, 1)
-    for number, (start, of) in enumerate(zip(starts.tolist(), chunk.owners[starts].tolist(), strict=True)):
+    for number, (start, begin, end, of) in enumerate(_places(chunk, n, before)):
         if number % every == 0:
             interrupts.check()
         if start < free_from:
@@ -237,14 +241,21 @@ def _scanned(chunk: Chunk, n: int) -> Ints:
         if of != owner:
             owner = of
             seen.clear()
-        size = before[start + n] - before[start]
         # The hash takes less memory than the text, and is of 64 bits.
-        key = hash(joined[before[start] : before[start] + size])
+        key = hash(joined[begin:end])
         if key in seen:
-            found[of] += size
+            found[of] += end - begin
             free_from = start + n
         seen.add(key)
     return found
+
+
+def _places(chunk: Chunk, n: int, before: Ints) -> Iterator[tuple[int, int, int, int]]:
+    """Yield for each n-gram its first token, the range of its characters, and its document."""
+    starts = np.flatnonzero(chunk.room >= n)
+    for some in _parts(starts, n):
+        columns = (some, before[some], before[some + n], chunk.owners[some])
+        yield from zip(*(column.tolist() for column in columns), strict=True)
 
 
 def top_ngram_share(chunk: Chunk) -> Values:

@@ -72,7 +72,6 @@ def trigrams(text: str) -> set[tuple[str, ...]]:
 
 
 # Pieces of a document are not tokenized anew; their text as a whole may have other tokens.
-@pytest.mark.filterwarnings("ignore:.*other tokens when it is loaded again")
 @pytest.mark.parametrize("tokenizer", ["words", "gpt2"])
 def test_real_texts_with_planted_faults_are_cleaned_and_no_good_one_is_lost(
     tokenizer: str, tmp_path: Path

@@ -145,7 +145,8 @@ class Retokenized:
 
     These are documents that came as token ids of sub-words, of which many sequences spell one text. A line
     of JSON with a text was tokenized from it, so only documents without a line are tokenized here: in
-    batches, as in a load.
+    batches, as in a load. The pieces of a document that was cut are compared one by one: other tokens
+    around its cuts are due to these.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -153,6 +154,9 @@ class Retokenized:
         self._encoder: Encoder | None = None
         self._texts: list[bytes] = []
         self._ids: list[Ids] = []
+        # The document of each text, counted from 0.
+        self._owners: list[int] = []
+        self._n_added = 0
         self._n_bytes = 0
         self._n = 0
 
@@ -161,8 +165,10 @@ class Retokenized:
         if text is None or self._tokenizer.kind not in FILE_TOKENIZERS or segment.form(i) is not None:
             return
         encoded = text.encode()
-        self._texts.append(encoded)
-        self._ids.append(segment.document(i))
+        self._texts += [piece.content for piece in segment.text_pieces(i, encoded)]
+        self._ids += segment.pieces(i)
+        self._owners += [self._n_added] * (len(self._texts) - len(self._owners))
+        self._n_added += 1
         self._n_bytes += len(encoded)
         if self._n_bytes >= BATCH_BYTES:
             self._compare()
@@ -182,8 +188,8 @@ class Retokenized:
         if differ:  # verified by the tokenizer itself: the encoder may be a faster one
             exact = self._tokenizer.encoder(fast=False)
             differ = _differing(exact, [texts[k] for k in differ], [ids[k] for k in differ])
-        self._n += len(differ)
-        self._texts, self._ids, self._n_bytes = [], [], 0
+        self._n += len({self._owners[k] for k in differ})
+        self._texts, self._ids, self._owners, self._n_bytes = [], [], [], 0
 
     @property
     def cautions(self) -> tuple[Caution, ...]:

@@ -123,6 +123,21 @@ def test_ids_that_are_not_the_text_s_own_tokens_are_said(db, tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_other_tokens_around_a_cut_are_no_surprise(db, tmp_path, ending):
+    corpus = db.create_corpus("c", spec_of("sub-words", tmp_path))
+    corpus.append(["a fxxox", "a fox"])
+    letters = [corpus.tokenizer.encode(letter).tolist()[0] for letter in "a fox"]
+    db.execute("CUT SPANS WHERE TEXT ~ /xx/ ON CHARACTERS FROM c")
+    tokens = [corpus.document(i).ids.tolist() for i in range(2)]
+    assert [row["text"] for row in corpus.docs().to_dicts()] == ["a fox"] * 2 and tokens[0] != tokens[1]
+    out = tmp_path / f"out.{ending}"
+    assert db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes == ()
+    corpus.append([letters])
+    (note,) = db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes
+    assert note.startswith("1 document was written as text that has other tokens")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 def test_texts_are_compared_with_their_tokens_in_batches(db, tmp_path, monkeypatch, ending):
     """Tokenizing texts one by one takes thirty times as long."""
     sizes = []
