@@ -1,3 +1,4 @@
+from . import aio as aio
 from . import cluster as cluster
 from . import errors as errors
 from . import lm as lm

@@ -22,7 +22,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
@@ -38,15 +38,18 @@ __all__ = [
     "Guarded",
     "Interrupt",
     "ProgressCallback",
+    "Stoppable",
     "Work",
     "acquired",
     "at_once",
     "check",
     "checked",
     "current",
+    "ended_by",
     "guarded",
     "holding",
     "memory_errors",
+    "pause",
     "require_memory",
     "result_of",
     "step",
@@ -86,6 +89,28 @@ class Work(Interrupt):
         super().__exit__(kind, error, trace)
         if isinstance(error, MemoryError):
             raise _out_of_memory(error)
+
+
+class Stoppable(Interrupt):
+    """A token whose `set` also ends waits that cannot poll, such as those for a network: see `ended_by`."""
+
+    def __init__(self) -> None:
+        self._ends: list[Callable[[], object]] = []
+
+    def set(self) -> None:
+        super().set()
+        for end in tuple(self._ends):
+            end()
+
+    @contextmanager
+    def ended_by(self, end: Callable[[], object]) -> Iterator[None]:
+        """Call `end`, in the thread that stops the work, if it is stopped in the block."""
+        self._ends.append(end)
+        try:
+            check()
+            yield
+        finally:
+            self._ends.remove(end)
 
 
 @contextmanager
@@ -202,6 +227,20 @@ def waited_for(work: Callable[[], Value]) -> Value:
 
     threading.Thread(target=run, daemon=True).start()
     return result_of(future)
+
+
+def ended_by(end: Callable[[], object]) -> AbstractContextManager[None]:
+    """Call `end` if the current work is stopped in the block, and can tell so: `Stoppable`."""
+    work = current()
+    return work.ended_by(end) if isinstance(work, Stoppable) else nullcontext()
+
+
+def pause(seconds: float) -> None:
+    """Sleep, until the current work is stopped."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(left, PATIENCE_S))
+        check()
 
 
 def result_of(future: futures.Future[Value]) -> Value:

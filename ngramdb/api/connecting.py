@@ -81,13 +81,15 @@ def connect(
     return Connection(Database(Store.open(directory, read_only=read_only, create=not read_only)))
 
 
-def connect_remote(address: str, *, token: str | None = None) -> RemoteConnection:
+def connect_remote(address: str, *, token: str | None = None, retries: int | None = None) -> RemoteConnection:
     """Connect to the databases of `ngramdb serve` at an address, for reading.
 
     Parameters
     ----------
     address : such as `http://localhost:8765`
     token : the server's token; by default the variable NGRAMDB_TOKEN
+    retries : the number of times that a request is repeated if the server does not answer or is too busy
+        (status 503), 3 by default; 0 to fail at once
 
     Raises
     ------
@@ -95,7 +97,7 @@ def connect_remote(address: str, *, token: str | None = None) -> RemoteConnectio
         `address` is not the address of a server. Whether a server answers there is known after the first
         query.
     """
-    return remote.RemoteConnection(address, token)
+    return remote.RemoteConnection(address, token, remote.RETRIES if retries is None else retries)
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:

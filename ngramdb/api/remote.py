@@ -11,9 +11,9 @@ written.
 
 from __future__ import annotations
 
-import http.client
 import inspect
 import json
+import math
 import os
 import threading
 import time
@@ -29,6 +29,7 @@ from ngramdb import errors
 from ngramdb.api import wire
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
+from ngramdb.api.pool import Pool
 from ngramdb.api.settings import checked_timeout
 from ngramdb.display import visible
 from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbError, NotSupportedError
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 else:
     _Verbs = object
 
-#: Seconds in which a server must answer, in addition to the time of a statement.
-PATIENCE_S = 60.0
+#: The number of times that a request is repeated.
+RETRIES = 3
 #: Rows per request: as many as a server sends at a time.
 MOST_ROWS = 1_000_000
 #: Names of `Connection` that change a database, or are state of this process.
@@ -79,16 +80,21 @@ class RemoteConnection(HasErrors):
 
     `execute` runs every statement that reads, `corpus` offers the reading verbs of a corpus. Versions that
     are committed there are seen with the next query.
+
+    Connections to the server are kept and used again, one per request at a time. As all requests only read,
+    one that fails is repeated: at once if the server has closed a kept connection, and otherwise `retries`
+    times, after 0.1, 0.2, 0.4 … seconds, or the time that a busy server (503) asks for.
     """
 
-    def __init__(self, address: str, token: str | None = None) -> None:
+    def __init__(self, address: str, token: str | None = None, retries: int = RETRIES) -> None:
         parts = urlsplit(address)
         if parts.hostname is None or parts.query or parts.fragment:
             raise InvalidArgument(f"{address} is not the address of a server, such as http://localhost:8765")
         self._address = address
         self._base = parts.path.rstrip("/") + "/"
         self._where = (parts.hostname, parts.port)
-        self._is_safe = parts.scheme == "https"
+        self._retries = _checked_retries(retries)
+        self._pool = Pool(*self._where, parts.scheme == "https", self._retries)
         self._token = token if token is not None else os.environ.get(wire.TOKEN_VARIABLE)
         self._local = threading.local()
 
@@ -98,7 +104,7 @@ class RemoteConnection(HasErrors):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the address; also the token, if it was passed and not read from the environment."""
         token = None if self._token == os.environ.get(wire.TOKEN_VARIABLE) else self._token
-        return type(self), (self._address, token)
+        return type(self), (self._address, token, self._retries)
 
     def __enter__(self) -> RemoteConnection:
         return self
@@ -107,11 +113,8 @@ class RemoteConnection(HasErrors):
         self.close()
 
     def close(self) -> None:
-        """Close this thread's connection to the server; it is reopened on demand."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        """Close the connections to the server; they are reopened on demand."""
+        self._pool.close()
 
     @contextmanager
     def timeout(self, seconds: float) -> Iterator[None]:
@@ -129,13 +132,17 @@ class RemoteConnection(HasErrors):
 
     def _within_block(self, sent: dict[str, Any]) -> dict[str, Any]:
         """Return a request with the time that is left of a block. Raises TimeoutExceeded if there is none."""
-        deadline = getattr(self._local, "deadline", None)
-        if deadline is None:
+        left = self._left()
+        if left == math.inf:
             return sent
-        left = deadline - time.monotonic()
         if left <= 0:
             raise errors.TimeoutExceeded
         return {**sent, "timeout": min(left, sent.get("timeout", left))}
+
+    def _left(self) -> float:
+        """Return the number of seconds that are left of a block."""
+        deadline = getattr(self._local, "deadline", None)
+        return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
 
     def cursor(self) -> Cursor[RemoteConnection]:
         """Return a PEP 249 cursor on this connection."""
@@ -217,8 +224,18 @@ class RemoteConnection(HasErrors):
 
     def asked(self, target: str, sent: Any = None) -> dict[str, Any]:
         """Send a request and return the object of the answer. Raises NgramdbError."""
-        body = None if sent is None else json.dumps(self._within_block(sent), default=_plain).encode()
-        status, answered = self._sent(target, body)
+        headers = {"Content-Type": "application/json"} if sent is not None else {}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+
+        def body() -> bytes | None:
+            within = None if sent is None else self._within_block(sent)
+            return None if within is None else json.dumps(within, default=_plain).encode()
+
+        try:
+            status, answered = self._pool.answered(self._base + target, body, headers, self._left)
+        except ExecutionError as error:
+            raise ExecutionError(f"{self._address} {error}") from error.__cause__
         try:
             found: dict[str, Any] = json.loads(answered)
         except ValueError as error:
@@ -226,26 +243,6 @@ class RemoteConnection(HasErrors):
         if status >= 400:
             raise _error(found, status)
         return found
-
-    def _sent(self, target: str, body: bytes | None) -> tuple[int, bytes]:
-        headers = {"Content-Type": "application/json"} if body is not None else {}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        for attempt in range(2):
-            connection = getattr(self._local, "connection", None)
-            is_new = connection is None
-            if connection is None:
-                kind = http.client.HTTPSConnection if self._is_safe else http.client.HTTPConnection
-                connection = self._local.connection = kind(*self._where, timeout=PATIENCE_S)
-            try:
-                connection.request("GET" if body is None else "POST", self._base + target, body, headers)
-                response = connection.getresponse()
-                return response.status, response.read()
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                if is_new or attempt:  # the server may have ended a kept one meanwhile
-                    raise ExecutionError(f"{self._address} does not answer: {error}") from error
-        raise AssertionError("unreachable")
 
 
 class RemoteCorpus(_Verbs):
@@ -313,6 +310,12 @@ class RemoteCorpus(_Verbs):
         if callable(value):
             raise NotSupportedError(f"{name}: {NO_PROGRESS}")
         return wire.sent(value)
+
+
+def _checked_retries(retries: int) -> int:
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise InvalidArgument(f"retries must be an integer of at least 0, not {retries!r}")
+    return retries
 
 
 def _warn(said: Iterable[tuple[str, str]]) -> None:

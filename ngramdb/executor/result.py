@@ -158,6 +158,11 @@ class Result:
             self._head.extend(batch[: SHOWN_ROWS - len(self._head)])
         return True
 
+    @property
+    def n_ready(self) -> int:
+        """The number of unread rows that are computed: reading them takes no time."""
+        return len(self._buffer) - self._next
+
     def fetchone(self) -> Row | None:
         """Return the next row, or None after the last."""
         with self._lock:

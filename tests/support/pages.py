@@ -7,7 +7,7 @@ Python, the shell's `$?` and the prompt's current corpus are still there in the 
                  lines below are what they print, standard error included. Lines that begin with a prompt, as
                  in `wiki> COUNT "the";`, are typed into the session that the last `$ ngramdb DB` opened.
     ```python    `>>>` examples as in doctest, or plain code; the output of plain code is in the next block,
-    ```text      which is of this kind.
+    ```text      which is of this kind. Plain code may have `await` at its top level, as in a notebook.
 
 In what is printed `…` stands for anything on its line, and alone on a line for any lines. With
 NGRAMDB_REWRITE=1 in the environment, what differs is replaced in the page by what is printed (look at the
@@ -16,6 +16,8 @@ difference before you keep it).
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import doctest
 import io
 import os
@@ -27,6 +29,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +192,7 @@ class Story:
         self.status = 0
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self._repl: Any = None
+        self._has_loop = False
         self._changes: list[Change] | None = [] if os.environ.get("NGRAMDB_REWRITE") else None
         commands = folder / "bin"
         commands.mkdir()
@@ -218,6 +222,14 @@ class Story:
                     self.python(block, behind)
             self._rewrite()
         self.close()
+        if self._has_loop:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        self._has_loop = True
+        return asyncio.new_event_loop()
 
     def close(self) -> None:
         """Leave the prompt, if there is one."""
@@ -334,7 +346,10 @@ class Story:
             return
         with redirect_stdout(io.StringIO()) as printed:
             # Blank lines in front, so that tracebacks name the page's own lines.
-            exec(compile("\n" * (block.line - 1) + source, str(self.page), "exec"), self.names)
+            text = "\n" * (block.line - 1) + source
+            waiting = eval(compile(text, str(self.page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), self.names)
+            if waiting is not None:
+                self._loop.run_until_complete(waiting)
         if behind is not None and behind.kind == "text":
             self._compare(behind.lines, printed.getvalue(), behind.line, "this code's output")
         else:

@@ -18,6 +18,7 @@ SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".hpp", ".cpp", ".js", ".md"}
 CEILINGS = {
     "ngramdb": 1.0,
     "ngramdb/_cext": 1.0,
+    "ngramdb/aio": 1.0,
     "ngramdb/api": 1.0,
     "ngramdb/cli": 1.0,
     "ngramdb/cluster": 1.0,

@@ -35,6 +35,7 @@ BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
     "__init__": frozenset(
         {
+            "aio",
             "api",
             "cluster",
             "lm",
@@ -50,6 +51,9 @@ BELOW: dict[str, frozenset[str]] = {
     "cluster": frozenset({"api", "ngramdb.questions.signatures", "engine", "_cext"}),
     "serve": frozenset(
         {"api", "questions", "compat", "lm", "ngramdb.patterns.grams", "ngramdb._cext.text.formats", PACKAGE}
+    ),
+    "aio": frozenset(
+        {"api", "ngramdb.executor.result", "ngramdb.planner.cautions", "ngramdb.questions.verbs"}
     ),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset(

@@ -457,8 +457,13 @@ def test_the_time_of_a_block_limits_each_request(address: str, monkeypatch: pyte
     db: Any = ngramdb.connect_remote(address, token="sesame")
     corpus = db.corpus("sayings")
     sent: list[Any] = []
-    send = db._sent
-    monkeypatch.setattr(db, "_sent", lambda target, body: sent.append(json.loads(body)) or send(target, body))
+    answered = db._pool.answered
+
+    def record(path: str, body: Any, *rest: Any) -> Any:
+        sent.append(json.loads(body()))
+        return answered(path, body, *rest)
+
+    monkeypatch.setattr(db._pool, "answered", record)
     with db.timeout(10):
         assert corpus.count("flies") == db.execute('COUNT "flies" FROM sayings').fetchone()[0]
         db.execute('COUNT "flies" FROM sayings', timeout=1)
