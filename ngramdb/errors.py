@@ -327,6 +327,14 @@ class InvalidArgument(InterfaceError, ValueError):
     """A Python argument of the wrong kind or out of range."""
 
 
+def name_item(error: NgramdbError, index: int) -> None:
+    """Begin the message of an error with the index of the item of a batch that it is about."""
+    if isinstance(error, QueryError):
+        error.message = f"item {index}: {error.message}"
+    elif error.args:
+        error.args = (f"item {index}: {error.args[0]}", *error.args[1:])
+
+
 class HasErrors:
     """The exceptions as attributes of connections, as PEP 249 requires for code that imports no module."""
 

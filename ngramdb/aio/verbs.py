@@ -26,6 +26,7 @@ else:
     remote = lazy_module("ngramdb.api.remote")
 
 Given = ParamSpec("Given")
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 Waiting = Coroutine[Any, Any, Value]
 
@@ -116,6 +117,17 @@ class Corpus(Awaited):
     def tokenizer(self) -> Waiting[Any]:
         """The corpus's tokenizer, with `encode` and `decode`."""
         return self._read("tokenizer")
+
+    async def batch(
+        self,
+        verb: Callable[Concatenate[Any, Item, Given], Value],
+        items: Iterable[Item],
+        *args: Given.args,
+        **named: Given.kwargs,
+    ) -> list[Value]:
+        """Call a verb of `ngramdb.Corpus` for each of many texts or n-grams: as `ngramdb.Corpus.batch`."""
+        found: list[Value] = await self._answer(lambda: self.sync.batch(verb, items, *args, **named))
+        return found
 
     if TYPE_CHECKING:
         add = awaited(api.Corpus.add)

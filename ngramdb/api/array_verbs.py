@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.api.corpus_handle import CorpusVerbs
+from ngramdb.errors import NgramdbError, QueryCancelled, name_item
+from ngramdb.interrupts import check
 from ngramdb.lazy import lazy_module
 from ngramdb.types import checked_flags
 
@@ -50,11 +52,62 @@ else:
     to_ast = lazy_module("ngramdb.questions.to_ast")
 
 
+Item = TypeVar("Item")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
 class ArrayVerbs(CorpusVerbs):
     """A base of `ngramdb.Corpus`."""
 
     def _among(self, where: str | None, params: ParameterValues) -> ArrayVerbs:
         raise NotImplementedError
+
+    def batch(
+        self,
+        verb: Callable[Concatenate[Any, Item, Given], Answer],
+        items: Iterable[Item],
+        *args: Given.args,
+        **named: Given.kwargs,
+    ) -> list[Answer]:
+        """Call a verb for each of many texts or n-grams: on a corpus of a server, in few requests.
+
+        ```
+        for spans in corpus.batch(ngramdb.Corpus.trace_arrays, answers, min_length=8):
+            ...
+        ```
+
+        Parameters
+        ----------
+        verb : a method of `ngramdb.Corpus`
+        items : its first argument in each call
+        args, named : its further arguments in all calls
+
+        Returns
+        -------
+        The answers, in the order of the items.
+
+        Raises
+        ------
+        NgramdbError
+            The first error of a call; its message begins with the index of the item, counted from 0.
+
+        Notes
+        -----
+        Cost here: that of the calls; `count_many`, `score_many` and the like are faster. On a server, one
+        request for 256 items.
+        """
+        found = []
+        for index, item in enumerate(items):
+            check()
+            try:
+                found.append(verb(self, item, *args, **named))
+            except QueryCancelled:
+                raise
+            except NgramdbError as error:
+                name_item(error, index)
+                raise
+        return found
 
     # ---- documents and spans
 

@@ -20,7 +20,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -36,7 +37,7 @@ from ngramdb.errors import ExecutionError, HasErrors, InvalidArgument, NgramdbEr
 from ngramdb.executor.display import drawn
 from ngramdb.executor.result import Result, Row
 from ngramdb.ingest.readers import arrow_data
-from ngramdb.interrupts import ProgressCallback
+from ngramdb.interrupts import ProgressCallback, check
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
 from ngramdb.questions import verbs
@@ -48,8 +49,14 @@ if TYPE_CHECKING:
 else:
     _Verbs = object
 
+#: Items of a batch in one request.
+MOST_AT_ONCE = 256
 #: The number of times that a request is repeated.
 RETRIES = 3
+Item = TypeVar("Item")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
 #: Rows per request: as many as a server sends at a time.
 MOST_ROWS = 1_000_000
 #: Names of `Connection` that change a database, or are state of this process.
@@ -289,12 +296,54 @@ class RemoteCorpus(_Verbs):
         arguments = dict(list(bound.arguments.items())[1:])
         yield str(self._asked("generate", arguments)[0])
 
+    def batch(
+        self,
+        verb: Callable[Concatenate[Any, Item, Given], Answer],
+        items: Iterable[Item],
+        *args: Given.args,
+        **named: Given.kwargs,
+    ) -> list[Answer]:
+        """Call a verb for each of many texts or n-grams, as `Corpus.batch`: 256 of them in a request."""
+        name = verb.__name__
+        if name not in wire.VERBS:
+            raise NotSupportedError(f"{name} cannot be called in a batch on a server")
+        signature = inspect.signature(verb)
+        every = iter(items)
+        found: list[Answer] = []
+        while some := list(islice(every, MOST_AT_ONCE)):
+            check()
+            _, (varied, _), *common = signature.bind(self, some[0], *args, **named).arguments.items()
+            found += self._batch(name, varied, some, dict(common), len(found))
+        return found
+
+    def _batch(
+        self, verb: str, varied: str, items: list[Any], common: Mapping[str, Any], before: int
+    ) -> Iterator[Any]:
+        """Yield the answers for some items of a batch, after the `before` of earlier requests."""
+        body, target = self._request(common), self._target(verb)
+        each = [self._sent(varied, item) for item in items]
+        answered = self._connection.asked(target, {**body, "each": {varied: each}})["answers"]
+        for index, (value, answer) in enumerate(zip(each, answered, strict=True), before):
+            if not answer["ok"]:
+                error = _error(answer, answer["status"])
+                errors.name_item(error, index)
+                raise error
+            yield self._received(answer, target, {**body, "arguments": {**body["arguments"], varied: value}})
+
+    def _target(self, verb: str) -> str:
+        return f"{quote(self.name, safe='')}/verbs/{verb}.json"
+
+    def _request(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        values = {name: self._sent(name, value) for name, value in arguments.items()}
+        return {"arguments": values, "where": list(self._conditions)}
+
     def _asked(self, verb: str, arguments: Mapping[str, Any]) -> Any:
         """Return the answer of the server's corpus."""
-        target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
-        values = {name: self._sent(name, value) for name, value in arguments.items()}
-        body = {"arguments": values, "where": list(self._conditions)}
-        first = self._connection.asked(target, body)
+        target, body = self._target(verb), self._request(arguments)
+        return self._received(self._connection.asked(target, body), target, body)
+
+    def _received(self, first: Mapping[str, Any], target: str, body: Mapping[str, Any]) -> Any:
+        """Return the value of an answer to a request."""
         _warn(said for said in map(tuple, first["warnings"]) if said not in self._told)
         if "columns" not in first:
             return wire.received(first["value"])

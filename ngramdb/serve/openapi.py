@@ -77,6 +77,7 @@ _VERB: Schema = {
     "type": "object",
     "properties": {
         "arguments": {"type": "object", "description": "Arguments by name, as in Python."},
+        "each": {"type": "object", "description": "A batch: lists of arguments, one call for each place."},
         "where": {"type": "array", "description": "Conditions on documents, each with its parameters."},
         **{one.name: one.schema() for one in COMMON},
     },

@@ -1,33 +1,36 @@
 """`POST /CORPUS/verbs/VERB`: the verbs of a corpus, for `ngramdb.connect("http://…")` and similar programs.
 
 The body has the verb's `arguments` by name, as `ngramdb.api.wire` writes them; `where`, the conditions
-that select documents, each with its parameters; and `limit` and `offset` of the rows to send.
+that select documents, each with its parameters; and `limit` and `offset` of the rows to send. With `each`,
+lists of equal length by the names of further arguments, it is a batch: one call for each of their places.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ngramdb import errors
 from ngramdb.api import Corpus, Result, wire
 from ngramdb.errors import ResourceError
-from ngramdb.interrupts import Interrupt
+from ngramdb.interrupts import Interrupt, check
 from ngramdb.questions import verbs
 from ngramdb.questions.parsing import Pattern
 from ngramdb.questions.requests import Parameter
 from ngramdb.serve.database_pool import Named
-from ngramdb.serve.problem_details import Limits, Problem
+from ngramdb.serve.problem_details import Limits, Problem, body_of, problem_of
 from ngramdb.serve.requests import given, shortened
 from ngramdb.serve.responses import as_json, json_of, page_of
 
 #: The maximum number of nested conditions: no program needs more, and each one costs a view of the corpus.
 MOST_CONDITIONS = 8
 PAGING = (Parameter("limit", "integer", ""), Parameter("offset", "integer", "", 0))
-FIELDS = ("arguments", "where", "limit", "offset", "timeout")
+FIELDS = ("arguments", "each", "where", "limit", "offset", "timeout")
 
 
 def _is_whole(value: Any) -> bool:
@@ -124,35 +127,96 @@ def answered(
     named: Named, verb: str, fields: Mapping[str, Any], limits: Limits, work: Interrupt
 ) -> tuple[bytes, int]:
     """Return the answer as JSON, and its version. Raises Problem, and the verb's errors."""
+    arguments = fields.get("arguments") or {}
+    if not isinstance(arguments, dict):
+        raise Problem(400, "arguments must be an object with the names of arguments")
     corpus = named.hosted.connection.corpus(named.corpus)
     told: list[tuple[str, str]] = []
     with work, verbs.collected(told):
         for condition, params in _conditions(fields.get("where")):
             corpus = corpus.where(condition, params=params)
-        version = named.hosted.connection.version
-        found = _found(corpus, named, verb, fields.get("arguments") or {})
-        if isinstance(found, Result):
-            paging = given(PAGING, {name: fields.get(name) for name in ("limit", "offset")})
-            limit = limits.max_rows if paging["limit"] is None else min(paging["limit"], limits.max_rows)
-            page = page_of(found, limit, paging["offset"], limits.max_answer)
-            if page.late is not None:
-                raise page.late
-            page.facts = {"ok": True, "corpus": named.name, "warnings": told}
-            return as_json(page), page.version
-        facts = {"ok": True, "corpus": named.name, "version": version, "warnings": told}
-        body = json_of({**facts, "value": wire.sent(found)}) + b"\n"
-    if len(body) > limits.max_body:
-        raise ResourceError(
-            f"the answer has {len(body):,} bytes; this service sends at most {limits.max_body:,}"
-        )
-    return body, version
+        asking = _Asking(corpus, named, verb, fields, limits, named.hosted.connection.version)
+        if fields.get("each") is None:
+            body, version = asking.answer(arguments, told)
+        else:
+            body, version = asking.answers(arguments, _places(fields["each"], limits), told)
+    return asking.checked(body) + b"\n", version
+
+
+@dataclass
+class _Asking:
+    """A verb of a corpus that is asked about, and the fields of the request."""
+
+    corpus: Corpus
+    named: Named
+    verb: str
+    fields: Mapping[str, Any]
+    limits: Limits
+    version: int
+
+    def answer(self, arguments: Mapping[str, Any], told: list[tuple[str, str]]) -> tuple[bytes, int]:
+        """Return the answer to one call, and its version; `told` collects its warnings."""
+        found = _found(self.corpus, self.named, self.verb, arguments)
+        facts = {"ok": True, "corpus": self.named.name, "warnings": told}
+        if not isinstance(found, Result):
+            return json_of({**facts, "version": self.version, "value": wire.sent(found)}), self.version
+        paging = given(PAGING, {name: self.fields.get(name) for name in ("limit", "offset")})
+        most = self.limits.max_rows
+        limit = most if paging["limit"] is None else min(paging["limit"], most)
+        page = page_of(found, limit, paging["offset"], self.limits.max_answer)
+        if page.late is not None:
+            raise page.late
+        page.facts = facts
+        return as_json(page), page.version
+
+    def answers(
+        self,
+        arguments: Mapping[str, Any],
+        places: Iterable[Mapping[str, Any]],
+        told: list[tuple[str, str]],
+    ) -> tuple[bytes, int]:
+        """Return the answers of a batch. An error is the answer of its place; stopped work ends them all."""
+        answers = []
+        size = 0
+        for place in places:
+            check()
+            try:
+                answer, _ = self.answer({**arguments, **place}, told)
+            except errors.QueryCancelled:
+                raise
+            except (errors.NgramdbError, Problem) as error:
+                answer = json_of(body_of(problem_of(error)))
+            told.clear()
+            answers.append(answer)
+            size += len(answer)
+            if size > self.limits.max_body:
+                self.checked(b",\n".join(answers))
+        head = json_of({"ok": True, "corpus": self.named.name, "version": self.version})
+        return b'%b,\n"answers": [\n%b]}' % (head[:-1], b",\n".join(answers)), self.version
+
+    def checked(self, body: bytes) -> bytes:
+        """Return the body. Raises ResourceError if it is too long to be sent."""
+        most = self.limits.max_body
+        if len(body) > most:
+            raise ResourceError(f"the answer has {len(body):,} bytes; this service sends at most {most:,}")
+        return body
+
+
+def _places(each: Any, limits: Limits) -> Iterator[dict[str, Any]]:
+    """Return the arguments of each call of a batch. Raises Problem."""
+    if not isinstance(each, dict) or not each or not all(isinstance(one, list) for one in each.values()):
+        raise Problem(400, "each must be an object with lists, by the names of arguments")
+    lengths = {len(values) for values in each.values()}
+    if len(lengths) > 1:
+        raise Problem(400, "the lists of each must have the same length")
+    if max(lengths) > limits.max_batch:
+        raise Problem(413, f"a batch has at most {limits.max_batch:,} calls, not {max(lengths):,}")
+    return (dict(zip(each, place, strict=True)) for place in zip(*each.values(), strict=True))
 
 
 def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
     if verb in wire.PROPERTIES:
         return getattr(corpus, verb)
-    if not isinstance(arguments, dict):
-        raise Problem(400, "arguments must be an object with the names of arguments")
     known = arguments_of(verb)
     values = {}
     for name, value in arguments.items():

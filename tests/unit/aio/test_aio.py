@@ -69,7 +69,7 @@ OF_RESULTS = {"close", "batches", "arrow_batches", "of_rows"}
 def test_type_checkers_see_every_verb() -> None:
     """A new verb of `ngramdb.Corpus` also needs a line in `ngramdb/aio/verbs.py`."""
     of_verbs, of_connections = declared(verbs), declared(connecting)
-    assert of_verbs["Corpus"] == verbs_of(ngramdb.Corpus, set())
+    assert of_verbs["Corpus"] == verbs_of(ngramdb.Corpus, {"batch"})
     assert of_verbs["Result"] == verbs_of(ngramdb.Result, OF_RESULTS)
     assert of_connections["Connection"] == verbs_of(ngramdb.Connection, OF_CONNECTIONS)
     for owner in (aio.Corpus, aio.Connection, aio.RemoteConnection, aio.Result):

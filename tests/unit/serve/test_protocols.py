@@ -559,3 +559,31 @@ def test_statements_are_completed(client: Any) -> None:
     for text in ("COPY+sayings+FROM+'/et", ".read+/et", "ATTACH+'/et"):
         assert all("/etc" not in one["text"] for one in client.json(f"/complete.json?q={text}")["candidates"])
     client.service.workers.close()
+
+
+def test_a_batch_of_a_verb(client: Any) -> None:
+    asked = {"arguments": {"given": "flies"}, "each": {"continuation": ["like", [-7], "when"]}}
+    found = client.json("/sayings/verbs/prob", "POST", asked)
+    first, second, third = found["answers"]
+    assert found["ok"] and first["ok"] and third["value"]["of"][:1] == [0.25]
+    assert (second["ok"], second["status"], second["type"]) == (False, 400, "InvalidArgument")
+    whole = client.json(
+        "/sayings/verbs/prob", "POST", {"arguments": {"given": "flies", "continuation": "like"}}
+    )
+    assert {**whole, "status": None} == {**first, "status": None}
+    several = {"each": {"continuation": ["like", "an"], "given": ["flies", "like"]}}
+    assert len(client.json("/sayings/verbs/prob", "POST", several)["answers"]) == 2
+    for each in ([], {}, {"given": "a"}, {"given": ["a"], "continuation": []}, 1):
+        assert client.json("/sayings/verbs/prob", "POST", {"each": each})["status"] == 400
+    unknown = client.json("/sayings/verbs/prob", "POST", {"each": {"other": [1, 2]}})
+    assert [one["status"] for one in unknown["answers"]] == [400, 400]
+
+
+def test_a_batch_of_a_verb_has_limits(served: Any) -> None:
+    asked = {"each": {"ngram": ["flies"] * 3}}
+    few = served(Limits(time_limit=20.0, max_batch=2))
+    assert few.json("/sayings/verbs/count", "POST", asked)["status"] == 413
+    small = served(Limits(time_limit=20.0, max_body=400))
+    assert small.json("/sayings/verbs/count", "POST", {"each": {"ngram": ["a"] * 10}})["status"] == 413
+    late = served(Limits(time_limit=1e-9))
+    assert late.json("/sayings/verbs/count", "POST", asked)["status"] == 408

@@ -265,7 +265,7 @@ def test_every_verb_is_asked_or_refused(address: str) -> None:
     asked = {verb for verb, _, _ in VERBS}
     public = {name for name in vars(ngramdb.Corpus) if not name.startswith("_")}
     assert set(wire.VERBS) | {"stream"} == asked
-    assert public == asked | set(wire.PROPERTIES) | {"where"} | REFUSED
+    assert public == asked | set(wire.PROPERTIES) | {"where", "batch"} | REFUSED
     db = ngramdb.connect(address, token="sesame")
     corpus = db.corpus("sayings")
     for of, names in ((corpus, REFUSED), (db, REFUSED_OF_CONNECTIONS)):
@@ -451,6 +451,55 @@ def test_connections_and_corpora_can_be_pickled(address: str) -> None:
             again = pickle.loads(pickle.dumps(one))
             assert (repr(again), again.count("flies")) == (repr(one), one.count("flies"))
         assert pickle.loads(pickle.dumps(remote)).corpora() == remote.corpora()
+
+
+BATCHES: list[tuple[Any, list[Any], dict[str, Any]]] = [
+    (ngramdb.Corpus.count, ["flies", "FLIES", "never"], {"ignore_case": True}),
+    (ngramdb.Corpus.count, ["flies"] * 600, {"where": "year > ?", "params": [1962]}),
+    (ngramdb.Corpus.trace, ["time flies like", "an apple flies like a banana"], {"min_length": 2}),
+    (ngramdb.Corpus.ngrams, [1, 2, (1, 3)], {}),  # of several pages each
+    (ngramdb.Corpus.prob, ["an", "never", 1], {"given": "flies like"}),
+    (ngramdb.Corpus.score, ["time flies", ""], {"model": "kneser_ney"}),
+    (ngramdb.Corpus.count, ["flies", [1, 2]], {}),
+    (ngramdb.Corpus.count, [], {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("verb", "items", "named"), BATCHES, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_batch_answers_as_its_calls(
+    folder: Path, address: str, verb: Any, items: list[Any], named: Any
+) -> None:
+    with ngramdb.connect(folder) as db, ngramdb.connect(address, token="sesame") as far:
+        here, there = db.corpus("sayings"), far.corpus("sayings")
+        for one, other in ((here, there), (here.where("kind = 'joke'"), there.where("kind = 'joke'"))):
+            expected = repr([plain(verb(one, item, **named)) for item in items])
+            assert repr(list(map(plain, one.batch(verb, items, **named)))) == expected
+            assert repr(list(map(plain, other.batch(verb, iter(items), **named)))) == expected
+
+
+def test_errors_and_warnings_of_a_batch(folder: Path, address: str) -> None:
+    with ngramdb.connect(folder) as db, ngramdb.connect(address, token="sesame") as far:
+        for corpus in (db.corpus("sayings"), far.corpus("sayings")):
+            with pytest.raises(ngramdb.InvalidArgument, match="item 1: "):
+                corpus.batch(ngramdb.Corpus.count, ["flies", [-7]])
+            with pytest.raises(ngramdb.ParseError, match="item 0: "):
+                corpus.batch(ngramdb.Corpus.count_docs, ["year >"])
+            with pytest.raises(TypeError, match="unexpected"):
+                corpus.batch(ngramdb.Corpus.count, ["a"], wrong=1)  # type: ignore[call-arg]
+            with pytest.warns(ngramdb.PhraseWarning) as found:
+                assert corpus.batch(ngramdb.Corpus.count, ["time * like", "a", "a", "* flies"]) == [
+                    0,
+                    2,
+                    2,
+                    0,
+                ]
+            assert len(found) == 2
+        with pytest.raises(ngramdb.NotSupportedError, match="batch"):
+            far.corpus("sayings").batch(ngramdb.Corpus.delete, ["year = 1"])
+        with far.timeout(1e-9), pytest.raises(ngramdb.TimeoutExceeded):
+            far.corpus("sayings").batch(ngramdb.Corpus.count, ["a"])
 
 
 def test_the_time_of_a_block_limits_each_request(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
