@@ -22,6 +22,7 @@ from ngramdb import interrupts
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.lm.models import LanguageModel, SharingModel, after_last_border, as_ids
+from ngramdb.lm.shares import Shares, drawn_place
 from ngramdb.lm.spec import is_real, is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers, shown_arrays
 
@@ -83,16 +84,6 @@ class Search:
 Method = Greedy | Sampling | Search
 
 
-class Wanted(NamedTuple):
-    """The tokens a method chooses from: the `top` most probable, or as few of them as have a `share`."""
-
-    top: int | None = None
-    share: float = 1.0
-
-
-ALL = Wanted()
-
-
 @dataclass(frozen=True)
 class Continuation:
     """Tokens after a context, and the natural logarithm of their probability, including that of `</s>`."""
@@ -117,6 +108,7 @@ class Generator:
         self.model = model
         # Beams and repeated samples reach the same context again and again.
         self._candidates = lru_cache(maxsize=64)(self._candidates_after)
+        self._shares = lru_cache(maxsize=64)(self._shares_after)
 
     def generate(
         self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None, n_return: int = 1
@@ -171,10 +163,10 @@ class Generator:
             best = self.generate(context, n, method)[0]
             known = tuple(as_ids(context).tolist())
             for token in (*best.ids, *([END] if best.ended else [])):
-                ids, probs = self._candidates(known, ALL)
-                if not len(ids):  # a corpus without tokens
+                prob = self._prob(known, token)
+                if prob is None:  # a corpus without tokens
                     return
-                yield token, float(np.log(probs[ids == token][0]))
+                yield token, math.log(prob)
                 known = (*known, token)
             return
         yield from self._tokens(tuple(as_ids(context).tolist()), n, method, _random(seed, 0))
@@ -198,18 +190,30 @@ class Generator:
         if sampler is not None:
             yield from _drawn(sampler, n, random)
             return
-        wanted = _wanted(method)
         for _ in range(n):
             interrupts.check()
-            ids, probs = self._candidates(context, wanted)
-            if not len(ids):  # a corpus without tokens
+            chosen = self._choice(context, method, random)
+            if chosen is None:  # a corpus without tokens
                 return
-            best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
-            token = int(ids[best])
-            yield token, float(np.log(probs[best]))
+            token, prob = chosen
+            yield token, math.log(prob)
             if token == END:
                 return
             context = (*context, token)
+
+    def _choice(
+        self, context: tuple[int, ...], method: Greedy | Sampling, random: np.random.Generator
+    ) -> tuple[int, float] | None:
+        """Return the next token and its probability."""
+        k = 1 if isinstance(method, Greedy) else method.top_k
+        if k is None and isinstance(method, Sampling) and isinstance(self.model, SharingModel):
+            share = 1.0 if method.top_p is None else method.top_p
+            return self._shares(context).draw(method.temperature, share, random.random())
+        ids, probs = self._candidates(context, k)
+        if not len(ids):
+            return None
+        best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
+        return int(ids[best]), float(probs[best])
 
     # ---- several at once ----
 
@@ -240,7 +244,7 @@ class Generator:
                 if beam.ended:
                     continue
                 interrupts.check()
-                ids, probs = self._candidates(context + beam.ids, Wanted(method.beams))
+                ids, probs = self._candidates(context + beam.ids, method.beams)
                 if not len(ids):
                     return beams
                 scores = np.log(probs)
@@ -257,23 +261,35 @@ class Generator:
         self, context: tuple[int, ...], beam: Continuation, width: int
     ) -> list[Continuation]:
         interrupts.check()
-        ids, probs = self._candidates(context + beam.ids, Wanted(width))
+        ids, probs = self._candidates(context + beam.ids, width)
         best = np.lexsort((ids, -probs))[:width]
         return [beam.extended(int(ids[i]), float(np.log(probs[i]))) for i in best]
 
     # ---- what may come next ----
 
-    def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
+    def _candidates_after(self, context: tuple[int, ...], k: int | None) -> tuple[Integers, Floats]:
         """Return tokens that may come next, each with a positive probability.
 
-        At least the wanted ones, alone or among all. The probabilities of all sum to 1, or to less if
-        an n-gram model leaves out tokens that are not frequent enough. Empty if no token is.
+        At least the k most probable; all of them if k is None. The probabilities of all sum to 1, or to less
+        if an n-gram model leaves out tokens that are not frequent enough. Empty if no token is.
         """
+        if not isinstance(self.model, SharingModel):
+            return self._relative(context)
+        shares = self._shares(context)
+        ids, probs = shares.top(len(shares.vocabulary.ids) if k is None else k)
+        return ids, probs / shares.total if shares.total > 0 else probs
+
+    def _shares_after(self, context: tuple[int, ...]) -> Shares:
+        assert isinstance(self.model, SharingModel)
+        return self.model.shares(context)
+
+    def _prob(self, context: tuple[int, ...], token: int) -> float | None:
+        """Return the probability of a token that was found."""
         if isinstance(self.model, SharingModel):
-            shares = self.model.shares(context)
-            ids, probs = shares.wanted(wanted.top, wanted.share)
-            return ids, probs / shares.total if shares.total > 0 else probs
-        return self._relative(context)
+            shares = self._shares(context)
+            return shares.prob(token) / shares.total
+        ids, probs = self._candidates(context, None)
+        return float(probs[ids == token][0]) if len(ids) else None
 
     def _relative(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
         """Return tokens after the longest suffix that a token follows often enough for an n-gram model."""
@@ -286,18 +302,6 @@ class Generator:
             if len(ids) or length == 0:
                 return ids, counts / max(1, context_count)
             context = context[len(context) - (length - 1) :]
-
-
-def _wanted(method: Method) -> Wanted:
-    if isinstance(method, Greedy):
-        return Wanted(1)
-    if not isinstance(method, Sampling):
-        return ALL
-    if method.top_k is not None:
-        return Wanted(method.top_k + 1)  # one more shows that they are not all
-    if method.top_p is not None and method.temperature == 1.0:
-        return Wanted(share=method.top_p)
-    return ALL
 
 
 def _random(seed: int | None, number: int) -> np.random.Generator:
@@ -323,32 +327,15 @@ def _drawn(sampler: Sampler, n: int, random: np.random.Generator) -> Iterator[tu
             return
 
 
-def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
+def _draw(probs: Floats, method: Sampling, random: np.random.Generator) -> int:
     """Return the place of a randomly drawn token."""
-    if not isinstance(method, Sampling):
-        raise TypeError(f"{method!r} does not draw")
-    weights = (
-        probs
-        if method.temperature == 1.0
-        else np.exp((np.log(probs) - np.log(probs.max())) / method.temperature)
-    )
-    places: Integers | None = None
-    if method.top_k is not None and method.top_k < len(weights):
-        places = np.argsort(-weights, kind="stable")[: method.top_k]
-        weights = weights[places]
-    if method.top_p is not None and method.top_p < 1.0:
-        order = np.argsort(-weights, kind="stable")
-        reached = np.cumsum(weights[order])
-        # If the probabilities are those of all tokens, they sum to 1, although only the first may be here.
-        total = 1.0 if _wanted(method).share < 1.0 else reached[-1]
-        n_kept = int(np.searchsorted(reached, method.top_p * total)) + 1
-        order = order[:n_kept]
-        places = order if places is None else places[order]
-        weights = weights[order]
-    sums = np.cumsum(weights)
-    drawn = int(np.searchsorted(sums, random.random() * sums[-1], side="right"))
-    drawn = min(drawn, len(sums) - 1)
-    return drawn if places is None else int(places[drawn])
+    share = 1.0 if method.top_p is None else method.top_p
+    if method.top_k is None or method.top_k >= len(probs):
+        # The probabilities of tokens that are not frequent enough count.
+        whole = 1.0 if method.temperature == 1.0 and method.top_k is None else None
+        return drawn_place(probs, method.temperature, share, random.random(), whole)
+    kept = np.sort(np.argsort(-probs, kind="stable")[: method.top_k])
+    return int(kept[drawn_place(probs[kept], method.temperature, share, random.random())])
 
 
 # ---- Speculative decoding: continuations drafted from the corpus, for a larger model to verify.

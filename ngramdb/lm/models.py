@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import NotSupportedError
 from ngramdb.fork_safety import cached_property
+from ngramdb.lm.shares import Shares, Vocabulary
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import (
     BEGIN,
@@ -21,8 +22,6 @@ from ngramdb.lm.values import (
     Probabilities,
     Probability,
     Scores,
-    Shares,
-    Vocabulary,
 )
 from ngramdb.types import checked_flags, integers, token_ids
 
@@ -340,10 +339,10 @@ class BackoffModel(SharingModel):
 
     def shares(self, context: ArrayLike) -> Shares:
         places, probs, rest = self._model.shares(*self._used(context))
-        size = len(self.vocabulary.ids)
-        if len(places) and places[-1] == size - 1:  # END comes first in these distributions
-            places, probs = np.roll(places, 1), np.roll(probs, 1)
-        return Shares(self.vocabulary, (places + 1) % size, probs, rest)
+        places += 1
+        if len(places) and places[-1] == len(self.vocabulary.ids):  # END comes first in these distributions
+            places, probs = np.append(0, places[:-1]), np.roll(probs, 1)
+        return Shares(self.vocabulary, places, probs, rest)
 
     def dist(self, context: ArrayLike) -> Distribution:
         """Return every token that occurs (often enough), and END, with its score.

@@ -148,6 +148,24 @@ cdef extern from "ngramdb/lm/left_out.hpp" namespace "ngramdb::lm" nogil:
         LeftOutSample(const CppModel&, uint64_t, Poll*) except +translate_exception
         CppLeftOut levels() except +translate_exception
 
+cdef extern from "ngramdb/lm/share_ranking.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass Listed:
+        const int64_t* places
+        const double* probs
+        size_t n
+        double rest
+
+    cdef cppclass DrawnPlace:
+        int64_t place
+        double prob
+
+    cdef cppclass CppRanking "ngramdb::lm::Ranking":
+        CppRanking(const double*, size_t) except +translate_exception
+        double total(const Listed&)
+        vector[pair[double, int64_t]] top(const Listed&, size_t) except +translate_exception
+        DrawnPlace draw(const Listed&, double, double, double) except +translate_exception
+        cbool fits(const Listed&)
+
 cdef extern from "ngramdb/lm/lm_sampling.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Drawn:
         int64_t id
@@ -583,6 +601,72 @@ cdef class Model:
             token_view[i] = <int64_t>found[i].first - 1 if found[i].first else -2
             count_view[i] = found[i].second
         return tokens, counts, context_count, length
+
+
+cdef class Ranking:
+    """Tokens by their values without context (n,), sorted once: for the most probable ones after a context, and draws.
+
+    Distributions are those of `Model.shares`: places of listed tokens, their probabilities, and the factor of all others.
+    """
+
+    cdef unique_ptr[CppRanking] ranking
+
+    def __cinit__(self, alone):
+        alone = np.ascontiguousarray(alone, dtype=np.float64)
+        cdef const double[::1] view = alone
+        cdef size_t n = view.shape[0]
+        if n >= 2**31:
+            raise ValueError(f"{n} tokens are too many")
+        cdef double nothing = 0
+        cdef const double* values = &view[0] if n > 0 else &nothing
+        with nogil:
+            self.ranking.reset(new CppRanking(values, n))
+
+    def total(self, places, probs, double rest):
+        """The sum of all probabilities."""
+        cdef const int64_t[::1] place_view = places
+        cdef const double[::1] prob_view = probs
+        return self.ranking.get().total(self.listed(place_view, prob_view, rest))
+
+    def top(self, places, probs, double rest, size_t k):
+        """The k most probable tokens: places ascending (m,) int64, probabilities (m,); among equals the first places."""
+        cdef const int64_t[::1] place_view = places
+        cdef const double[::1] prob_view = probs
+        cdef Listed listed = self.listed(place_view, prob_view, rest)
+        cdef vector[pair[double, int64_t]] found
+        cdef size_t i
+        with nogil:
+            found = self.ranking.get().top(listed, k)
+        out_places, out_probs = np.empty(found.size(), dtype=np.int64), np.empty(found.size(), dtype=np.float64)
+        cdef int64_t[::1] out_place_view = out_places
+        cdef double[::1] out_prob_view = out_probs
+        for i in range(found.size()):
+            out_prob_view[i], out_place_view[i] = found[i].first, found[i].second
+        return out_places, out_probs
+
+    def draw(self, places, probs, double rest, double temperature, double share, double at):
+        """A token's place, and its probability divided by the sum of all; the place is below 0 if nothing is possible.
+
+        It is drawn by probabilities to the power of 1 / temperature, from as few of the most probable tokens as have a
+        share of all: the one at `at`, at least 0 and below 1, if all stand in a row, the most probable first.
+        """
+        cdef const int64_t[::1] place_view = places
+        cdef const double[::1] prob_view = probs
+        cdef Listed listed = self.listed(place_view, prob_view, rest)
+        cdef DrawnPlace drawn
+        with nogil:
+            drawn = self.ranking.get().draw(listed, temperature, share, at)
+        return drawn.place, drawn.prob
+
+    cdef Listed listed(self, const int64_t[::1] places, const double[::1] probs, double rest) except *:
+        cdef Listed found
+        found.n = places.shape[0]
+        found.places = &places[0] if found.n > 0 else NULL
+        found.probs = &probs[0] if found.n > 0 else NULL
+        found.rest = rest
+        if places.shape[0] != probs.shape[0] or not self.ranking.get().fits(found):
+            raise ValueError("these are not the shares of a model")
+        return found
 
 
 cdef class LeftOut:

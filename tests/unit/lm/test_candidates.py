@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.language_corpora import View, corpora
 
+from ngramdb._cext.lm.models import Ranking
 from ngramdb.lm import (
     BEGIN,
     END,
@@ -22,7 +23,8 @@ from ngramdb.lm import (
     analyze,
     make,
 )
-from ngramdb.lm import values as candidates_module
+from ngramdb.lm.generation import _draw
+from ngramdb.lm.shares import drawn_place
 
 specs = st.builds(
     lambda kind, order, min_count: kind(order=order, min_count=min_count),
@@ -58,15 +60,21 @@ class FullGenerator(Generator):
 
     is_close = False
 
-    def _candidates_after(self, context, wanted):
+    def _choice(self, context, method, random):
+        ids, probs = self._candidates(context, None)
+        if not len(ids):
+            return None
+        best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
+        return int(ids[best]), float(probs[best])
+
+    def _candidates_after(self, context, k):
         distribution = self.model.dist(context)
         possible = (distribution.ids != UNKNOWN) & (distribution.probs > 0)
-        steps = np.diff(np.sort(self.model.shares(context).all()))
+        shares = self.model.shares(context)
+        steps = np.diff(np.sort(shares.all()))
         self.is_close = self.is_close or bool(((steps > 0) & (steps < 1e-12)).any())
         # Rounded alike, so that equal texts stay equal.
-        return distribution.ids[possible], distribution.probs[possible] / (
-            self.model.shares(context).total or 1
-        )
+        return distribution.ids[possible], distribution.probs[possible] / (shares.total or 1)
 
 
 def model_over(view, spec):
@@ -100,11 +108,53 @@ def test_the_most_probable_tokens_are_those_of_the_distribution(corpus, spec, co
     found, found_probs = shares.top(k)
     assert found.tolist() == ids[expected].tolist()
     assert found_probs.tolist() == probs[expected].tolist()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates_module, "SPARE", 0)
-        nucleus, _ = shares.wanted(None, share)
-    n_needed = int(np.searchsorted(np.cumsum(probs[order]), share * probs.sum() * (1 - 1e-9))) + 1
-    assert set(ids[order[:n_needed]][probs[order[:n_needed]] > 0]) <= set(nucleus)
+
+
+@given(
+    corpora(),
+    specs,
+    contexts,
+    st.floats(0.05, 30.0) | st.just(1.0),
+    st.floats(0.01, 1.0) | st.just(1.0),
+    st.floats(0.0, 1.0, exclude_max=True),
+)
+def test_draws_are_those_of_the_whole_distribution(corpus, spec, context, temperature, share, at):
+    model = model_over(corpus[1], spec)
+    shares = model.shares(context)
+    probs = shares.all()
+    drawn = shares.draw(temperature, share, at)
+    possible = np.flatnonzero(probs > 0)
+    if not len(possible):
+        assert drawn is None
+        return
+    expected = {
+        int(model.vocabulary.ids[possible[drawn_place(probs[possible], temperature, share, near)]])
+        for near in (max(0.0, at - 1e-9), at, at + 1e-9)
+    }
+    assert drawn[0] in expected
+    place = np.flatnonzero(model.vocabulary.ids == drawn[0])[0]
+    assert drawn[1] == pytest.approx(probs[place] / probs.sum(), rel=1e-9)
+    assert shares.prob(drawn[0]) == probs[place]
+
+
+def test_a_ranking_refuses_what_no_model_has():
+    ranking = Ranking(np.array([0.5, 0.25, 0.25]))
+    good, half = np.array([0, 2]), np.array([0.5, 0.5])
+    for places, probs, rest in (
+        (np.array([0, 3]), half, 0.5),
+        (np.array([-1, 2]), half, 0.5),
+        (np.array([2, 0]), half, 0.5),
+        (good, half[:1], 0.5),
+        (good, half, float("nan")),
+        (good, half, -1.0),
+    ):
+        with pytest.raises(ValueError, match="not the shares of a model"):
+            ranking.draw(places, probs, rest, 1.0, 1.0, 0.5)
+    nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
+    assert Ranking(none).draw(nothing, none, 1.0, 1.0, 0.9, 0.5)[0] < 0
+    damaged = Ranking(np.array([np.nan, -1.0, np.inf]))
+    assert damaged.draw(nothing, none, 1.0, 0.7, 0.9, 0.5)[0] < 0
+    assert damaged.draw(good, np.array([np.nan, 1.0]), 1.0, 0.7, 0.9, 0.5) == (2, 1.0)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)

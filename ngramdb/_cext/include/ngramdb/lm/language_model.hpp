@@ -292,6 +292,15 @@ class Model {
     return walk.successor_list(v, successors_, work, stop, [&](SuccessorList& found) { add_counts(found, shorter); });
   }
 
+  // The same without sums.
+  SuccessorCache::Entry counted_after(const Walk& walk, NodeId v, StopFlag stop) const {
+    auto found = std::make_shared<SuccessorList>();
+    std::vector<std::pair<Code, int64_t>> counts;
+    walk.next_counts(v, counts, stop);
+    for (const auto& entry : counts) found->list.push_back({entry.first, entry.second, 0});
+    return found;
+  }
+
   void add_counts(SuccessorList& found, const SuccessorList* shorter) const {
     double sum = 0.0;
     for (const Successor& f : found.list) {

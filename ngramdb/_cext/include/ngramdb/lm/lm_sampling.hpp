@@ -185,7 +185,7 @@ class Sampler {
     std::vector<NodeId> path;
     for (NodeId v = walk_.at; v != kRoot; v = graph_[v].parent) {
       if (std::pow(model_.settings_.weight, static_cast<double>(whole - graph_[v].length)) <= 0.0) {
-        shorter = counts_after(v, stop);  // so short that nothing is drawn from it
+        shorter = model_.counted_after(walk_, v, stop);  // so short that nothing is drawn from it
         break;
       }
       path.push_back(v);
@@ -207,14 +207,6 @@ class Sampler {
       levels_[k].sum *= levels_[k].weight;
     }
     std::reverse(levels_.begin(), levels_.end());
-  }
-
-  SuccessorCache::Entry counts_after(NodeId v, StopFlag stop) const {
-    auto found = std::make_shared<SuccessorList>();
-    std::vector<std::pair<Code, int64_t>> counts;
-    walk_.next_counts(v, counts, stop);
-    for (const auto& entry : counts) found->list.push_back({entry.first, entry.second, 0});
-    return found;
   }
 
   const std::vector<double>& sums_of(const SuccessorList* successors) const {

@@ -18,6 +18,7 @@ inline ShareList Model::interpolated_shares(const Walk& walk, Workspace& work, S
       if (count >= settings_.least) shares.add(code, discounted(count, smoothing.discount) / total);
     });
     left = share_of_shorter(walk.starts.next, smoothing);
+    shares.sum();
   }
   for (NodeId v = walk.at; v != kRoot && left > 0.0; v = (*walk.graph)[v].parent) {
     const SuffixNode& node = (*walk.graph)[v];
@@ -32,15 +33,15 @@ inline ShareList Model::interpolated_shares(const Walk& walk, Workspace& work, S
     const bool raw = is_raw(size_t{node.length} + 1);
     const double total = total_of(record.next, smoothing);
     double gain = to_shorter * through_node(0.0, node, record, 1);
+    shares.reserve(found->list.size());
     for (const Successor& f : found->list) {
       if (f.count < settings_.least) continue;
       if (settings_.by_occurrences) gain = to_shorter * through_node(0.0, node, record, f.count);
       shares.add(f.code, left * (discounted(raw ? f.count : f.n_left, smoothing.discount) / total + gain));
     }
     left *= to_shorter * scale;
-    shares.sum_if_many();
+    shares.sum();
   }
-  shares.sum();
   shares.set_rest(left);
   return shares;
 }
@@ -50,32 +51,40 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
   const size_t whole = whole_of(walk, n_before);
   const auto cost = [&](size_t length) { return std::pow(settings_.weight, static_cast<double>(whole - length)); };
   ShareList shares;
-  const auto collect = [&](Code code, int64_t count, size_t length, int64_t context_count) {
+  const auto collect = [&](Code code, int64_t count, double price, int64_t context_count) {
     if (count < settings_.least) return;
-    const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
+    const double score = price * static_cast<double>(count) / static_cast<double>(context_count);
     shares.add(code, std::max(score, kLeastScore));
   };
   if (walk.starts.alive) {
-    walk.start_successors(walk.starts, [&](Code code, int64_t count) {
-      collect(code, count, size_t{walk.starts.n_tokens} + 1, walk.starts.count);
-    });
-  }
-  std::vector<std::pair<Code, int64_t>> found;
-  for (NodeId v = walk.at; v != kRoot;) {
-    const SuffixNode& node = (*walk.graph)[v];
-    found.clear();
-    walk.next_counts(v, found, stop);
-    spend(stop, Walk::kNodeWork + found.size());
-    for (const auto& entry : found) collect(entry.first, entry.second, node.length, node.count);
-    shares.keep_first_if_many();
-    // If every score is the least one, the successors of the shortest suffix include all others.
-    if (cost(node.length) < kLeastScore && node.parent != kRoot) {
-      while ((*walk.graph)[v].parent != kRoot) v = (*walk.graph)[v].parent;
-    } else {
-      v = node.parent;
-    }
+    const double price = cost(size_t{walk.starts.n_tokens} + 1);
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) { collect(code, count, price, walk.starts.count); });
   }
   shares.keep_first();
+  // If every score is the least one, the successors of the shortest suffix include all others.
+  const auto is_last = [&](const SuffixNode& node) { return cost(node.length) < kLeastScore && node.parent != kRoot; };
+  std::vector<NodeId> path;
+  NodeId v = walk.at;
+  for (; v != kRoot && !is_last((*walk.graph)[v]); v = (*walk.graph)[v].parent) path.push_back(v);
+  std::vector<SuccessorCache::Entry> lists(path.size());
+  SuccessorCache::Entry shorter = v == kRoot ? nullptr : counted_after(walk, v, stop);
+  for (size_t i = path.size(); i-- > 0;) {
+    shorter = lists[i] = counted_successors(walk, path[i], shorter.get(), work, stop);
+    spend(stop, Walk::kNodeWork + shorter->list.size());
+  }
+  const auto collect_all = [&](NodeId node, const SuccessorCache::Entry& found) {
+    const SuffixNode& its = (*walk.graph)[node];
+    const double price = cost(its.length);
+    shares.reserve(found->list.size());
+    for (const Successor& f : found->list) collect(f.code, f.count, price, its.count);
+    shares.keep_first();
+  };
+  for (size_t i = 0; i < path.size(); ++i) collect_all(path[i], lists[i]);
+  if (v != kRoot) {
+    collect_all(v, counted_after(walk, v, stop));
+    while ((*walk.graph)[v].parent != kRoot) v = (*walk.graph)[v].parent;
+    collect_all(v, counted_after(walk, v, stop));
+  }
   const int64_t n_tokens = data_->columns.n_tokens() + data_->columns.n_sentences();
   shares.set_rest(cost(0) / static_cast<double>(std::max<int64_t>(1, n_tokens)));
   return shares;
@@ -96,16 +105,22 @@ inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, Stop
                                            : backoff_shares(walk, context.n + context.begins, work, stop);
   TokenShares found;
   found.rest = list.rest();
-  const auto give = [&](size_t place, double amount) {
-    found.places.push_back(static_cast<int64_t>(place));
-    found.probs.push_back(is_interpolated() ? found.rest * alone[place] + amount : amount);
-  };
   const std::vector<ShareList::Entry>& entries = list.entries();
+  found.places.resize(entries.size());
+  found.probs.resize(entries.size());
+  size_t n_given = 0;
+  const bool is_sum = is_interpolated();
+  const auto give = [&](size_t place, double amount) {
+    found.places[n_given] = static_cast<int64_t>(place);
+    found.probs[n_given++] = is_sum ? found.rest * alone[place] + amount : amount;
+  };
   for (const ShareList::Entry& entry : entries) {
     const int64_t type = entry.first == kBorder ? -1 : data_->vocabulary->find(entry.first);
     if (type >= 0) give(static_cast<size_t>(type), entry.second);  // below 0: `</s>`, or in a damaged file
   }
   if (!entries.empty() && entries[0].first == kBorder) give(data_->vocabulary->size(), entries[0].second);
+  found.places.resize(n_given);
+  found.probs.resize(n_given);
   return found;
 }
 

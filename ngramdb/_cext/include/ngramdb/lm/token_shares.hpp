@@ -27,12 +27,14 @@ class ShareList {
   double rest() const { return rest_; }
   void set_rest(double rest) { rest_ = rest; }
 
-  // Ascending by code, once `sum` or `keep_first` was called.
+  // Ascending by code, once a suffix has been ended.
   const std::vector<Entry>& entries() const { return entries_; }
 
+  void reserve(size_t n_more) { entries_.reserve(entries_.size() + n_more); }
   void add(Code code, double amount) { entries_.emplace_back(code, amount); }
 
-  // Makes one entry of all that a token has: their sum, or the first one.
+  // End a suffix, whose tokens were added in the order of their codes: make one entry of all that a token has, their sum,
+  // or what a longer suffix gave it.
   void sum() {
     merge([](double has, double amount) { return has + amount; });
   }
@@ -40,35 +42,32 @@ class ShareList {
     merge([](double has, double) { return has; });
   }
 
-  // The same when the list has grown: many suffixes may have the same successors.
-  void sum_if_many() {
-    if (entries_.size() >= most_) sum();
-  }
-  void keep_first_if_many() {
-    if (entries_.size() >= most_) keep_first();
-  }
-
  private:
-  static constexpr size_t kMany = size_t{1} << 20;
+  static bool is_before(const Entry& a, const Entry& b) { return a.first < b.first; }
 
   template <class Change>
   void merge(Change change) {
-    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
+    const auto added = entries_.begin() + static_cast<std::ptrdiff_t>(n_merged_);
+    // In a damaged file they may stand in any order.
+    if (!std::is_sorted(added, entries_.end(), is_before)) std::stable_sort(added, entries_.end(), is_before);
+    merged_.resize(entries_.size());
+    std::merge(entries_.begin(), added, added, entries_.end(), merged_.begin(), is_before);
     size_t n = 0;
-    for (const Entry& entry : entries_) {
-      if (n > 0 && entries_[n - 1].first == entry.first) {
-        entries_[n - 1].second = change(entries_[n - 1].second, entry.second);
+    for (const Entry& entry : merged_) {
+      if (n > 0 && merged_[n - 1].first == entry.first) {
+        merged_[n - 1].second = change(merged_[n - 1].second, entry.second);
       } else {
-        entries_[n++] = entry;
+        merged_[n++] = entry;
       }
     }
-    entries_.resize(n);
-    most_ = std::max(kMany, 2 * n);
+    merged_.resize(n);
+    entries_.swap(merged_);
+    n_merged_ = n;
   }
 
   double rest_ = 1.0;
-  size_t most_ = kMany;
-  std::vector<Entry> entries_;
+  size_t n_merged_ = 0;
+  std::vector<Entry> entries_, merged_;
 };
 
 }  // namespace lm
