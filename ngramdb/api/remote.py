@@ -77,6 +77,7 @@ INSTEAD = {
     "rollback": "nothing is written",
     "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
     "language_model": "score, prob_many, dist and perplexity take model=…, and are answered there",
+    "matcher": "score, draft and trace are answered there",
     "removals": "the service's page CORPUS/removals.json lists them",
     "export": "docs(where).arrow() returns the documents as a table, to be written here",
 }

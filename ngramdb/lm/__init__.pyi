@@ -12,6 +12,8 @@ from .generation import Sampling as Sampling
 from .generation import Search as Search
 from .generation import draft as draft
 from .making import make as make
+from .matching import Matcher as Matcher
+from .matching import append_many as append_many
 from .mixtures import Mixture as Mixture
 from .mixtures import tune as tune
 from .model_tables import make_table as make_table

@@ -3,6 +3,7 @@
 #include "ngramdb/corpus/corpus_counts-inl.hpp"
 #include "ngramdb/corpus/corpus_distributions-inl.hpp"
 #include "ngramdb/corpus/corpus_estimates-inl.hpp"
+#include "ngramdb/corpus/corpus_matches-inl.hpp"
 #include "ngramdb/corpus/corpus_suffixes-inl.hpp"
 
 namespace ngramdb {

@@ -48,6 +48,14 @@ struct DistributionEnd {
   int64_t context_length = 0;
 };
 
+// The longest suffix of a text that occurs, kept while tokens are appended.
+struct Match {
+  std::vector<int64_t> ids;    // the last tokens of the text, at least those of the suffix
+  uint32_t length = 0;         // of the suffix
+  int64_t count = 0;           // net
+  std::vector<Range> ranges;   // its rows in each segment
+};
+
 // Tokens of a context that a model of this order reads; 0: no limit.
 inline uint32_t usable_length(int64_t length, uint32_t order) {
   const int64_t most = order == 0 ? int64_t{UINT32_MAX} - 2 : int64_t{order} - 1;
@@ -74,6 +82,8 @@ class CorpusIndex {
   static constexpr size_t kFewRequests = 2;
   // Questions between two interrupt checks: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
   static constexpr size_t kStopLanes = 8 * kLanes;
+  // Tokens that a match keeps beside those of its suffix.
+  static constexpr size_t kKeptTokens = 1024;
 
   void add(const Segment* segment, int sign) {
     segments_.push_back(segment);
@@ -114,6 +124,23 @@ class CorpusIndex {
   // least: with longest_suffix, how often a suffix must occur.
   void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out,
              StopFlag stop = nullptr, int64_t least = 1) const;
+
+  // Makes a match that of an empty text.
+  void begin(Match& match) const;
+
+  // Appends tokens[i] to the text of matches[i], different ones. least: how often a suffix must occur.
+  //
+  // Cost: a search among the rows of each match; where that fails, two or three rounds of searches.
+  void append(Match* const* matches, const int64_t* tokens, size_t n, int64_t least, StopFlag stop) const;
+
+  // Searches the longest suffix of the tokens that the match knows, as if they were the whole text.
+  void search(Match& match, int64_t least, StopFlag stop) const;
+
+  // Net count of the match and one token more; with `ranges`, also the rows.
+  int64_t count_after(const Match& match, int64_t token, Range* ranges, StopFlag stop) const;
+
+  // Next tokens of the match, as in `distribution`.
+  Distribution distribution(const Match& match, StopFlag stop) const;
 
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
@@ -171,7 +198,8 @@ class CorpusIndex {
   void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges, StopFlag stop) const;
   void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
   void find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop, int64_t least = 1) const;
-  void find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop) const;
+  void find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop, int64_t least = 1) const;
+  void append_lanes(Match* const* matches, const int64_t* tokens, size_t n, int64_t least, StopFlag stop) const;
   Estimate estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
                        StopFlag stop) const;
   bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;

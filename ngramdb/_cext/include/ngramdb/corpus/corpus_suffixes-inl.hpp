@@ -53,7 +53,7 @@ inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n,
 
 // Several lengths a round, since their searches overlap: two or three rounds for matches of up to ten tokens, and
 // for contexts that occur whole.
-inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop) const {
+inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop, int64_t least) const {
   constexpr uint32_t kProbes = 4;
   constexpr uint32_t kFirst[kProbes - 1] = {2, 5, 10};
   Request requests[kProbes];
@@ -80,7 +80,7 @@ inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges, StopF
     first_round = false;
     find(requests, m, counts, found.data(), stop);
     for (uint32_t k = 0; k < m; ++k) {
-      if (counts[k] <= 0) {
+      if (counts[k] < least) {
         suffix.too_long = requests[k].n;
         break;
       }

@@ -1,0 +1,200 @@
+"""Texts that grow token by token, and the longest suffix of each that occurs in a corpus.
+
+A search for the longest suffix of a context starts again for every token. A matcher keeps the rows of the
+suffix, so that the next token narrows them; only where the longer suffix does not occur are shorter ones
+searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngramdb._cext.corpus.matcher import MatchState, append_many
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm.models import LanguageModel, as_ids
+from ngramdb.lm.of_corpora import language_model
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.lm.values import END, Distribution, Floats
+
+if TYPE_CHECKING:
+    from ngramdb.source import Corpus
+
+__all__ = ["Matcher", "append_many"]
+
+# Opens the newest version of a corpus, with a model of it if one is wanted.
+Open = Callable[[], "tuple[Corpus, LanguageModel | None]"]
+
+
+class Matcher(MatchState):
+    """The longest suffix of a growing text that occurs in a corpus: `Corpus.matcher` makes one.
+
+    `length` and `count` are the tokens and the occurrences of the suffix, `ids` its token ids, `n_tokens` the
+    number of tokens of the text. It stays at the version of the corpus that it was made for, until `refresh`.
+    For one thread at a time; each thread may have a copy.
+    """
+
+    def __init__(
+        self,
+        view: Corpus,
+        least_count: int,
+        model: LanguageModel | None = None,
+        open_newest: Open | None = None,
+        document: bool = False,
+    ) -> None:
+        self.model = model
+        self._tokenizer = view.tokenizer
+        self._open_newest = open_newest
+        self._document = document
+        self._state = None if model is None else model.state(document=document)
+        self._scratch: Any = None
+
+    def __new__(cls, view: Corpus, least_count: int, *_: Any, **__: Any) -> Matcher:
+        return super().__new__(cls, view.index, least_count)
+
+    def append(self, tokens: str | ArrayLike) -> Matcher:
+        """Append tokens to the text, and return the matcher.
+
+        Parameters
+        ----------
+        tokens : a token id, several, or text, which is tokenized apart from the text before it
+
+        Notes
+        -----
+        Cost: about a microsecond per token and segment, two or three if a match ends; in millions of tokens
+        the suffix array is read from memory, which takes longer. With a model, a step of the model, too.
+        """
+        if self._state is not None:
+            self.score(tokens)
+        else:
+            ids = self._tokenizer.encode(tokens) if isinstance(tokens, str) else tokens
+            try:
+                self.append_ids(ids)
+            except (TypeError, ValueError):
+                as_ids(np.atleast_1d(np.asarray(ids)))  # says what is wrong
+                raise
+        return self
+
+    def score(self, tokens: str | ArrayLike) -> Floats:
+        """Append tokens, and return the probability of each after those before it: (k,) float64.
+
+        The numbers are those of `Corpus.score` under the model, without one those of the ∞-gram.
+        """
+        ids = as_ids(self._ids(tokens)).tolist()
+        probs = np.empty(len(ids), dtype=np.float64)
+        for i, token in enumerate(ids):
+            if self._state is None:
+                probs[i] = self.count_after(token) / max(1, self.count)
+            else:
+                probs[i] = self._state.read(token)[0]
+            self.append_ids(token)
+        return probs
+
+    def prob(self, token: int) -> float:
+        """Return the probability of a token as the next one, NaN if the model has none; append nothing."""
+        if self._state is None:
+            return self.count_after(token) / max(1, self.count)
+        if self._scratch is None:
+            assert self.model is not None
+            self._scratch = self.model.state(document=False)
+        return float(self._scratch.read(self._state, token)[0])
+
+    def next(self) -> Distribution:
+        """Return the distribution of the next token: under the model, without one after the longest suffix.
+
+        The end of a document is the token `ngramdb.lm.END`.
+
+        Notes
+        -----
+        Cost: that of `Corpus.dist`; it grows with the number of different next tokens.
+        """
+        if self._state is not None:
+            assert self.model is not None
+            return self.model.dist(self._state.context)
+        found, counts, n_ends = self.next_tokens()
+        ids = found.astype(np.int64)
+        if n_ends and self.length:
+            ids, counts = np.append(END, ids), np.append(n_ends, counts)
+        return Distribution(ids, counts / max(1, self.count), counts, self.count, self.length + 1)
+
+    def copy(self) -> Matcher:
+        """Return a matcher of the same text, which grows by itself."""
+        view: Any = _View(self.index, self._tokenizer)
+        made = Matcher(view, self.least_count, None, self._open_newest, self._document)
+        self.copied_to(made)
+        made.model = self.model
+        made._state = None if self._state is None else self._state.copy()
+        return made
+
+    __copy__ = copy
+
+    def clear(self) -> None:
+        """Begin a new text."""
+        super().clear()
+        if self._state is not None:
+            self._state.begin(self._document)
+
+    def refresh(self) -> Matcher:
+        """Go on in the newest version of the corpus, and return the matcher.
+
+        The longest suffix is searched among the last tokens of the text: those of the suffix so far, and at
+        least 1,024 if the text is as long.
+        """
+        if self._open_newest is None:
+            raise InvalidArgument("this matcher has no corpus to follow")
+        view, model = self._open_newest()
+        self._tokenizer = view.tokenizer
+        if model is not self.model and model is not None:
+            begins = self._document and len(self.known_ids()) == self.n_tokens
+            self.model, self._scratch = model, None
+            self._state = model.state(document=begins)
+            for token in self.known_ids().tolist():
+                self._state.read(token)
+        if view.index is not self.index:
+            self.search_again(view.index)
+        return self
+
+    def _ids(self, tokens: str | ArrayLike) -> Any:
+        if isinstance(tokens, str):
+            return self._tokenizer.encode(tokens)
+        return [tokens] if isinstance(tokens, (int, np.integer)) else tokens
+
+    def __repr__(self) -> str:
+        model = "" if self.model is None else f", {self.model.spec}"
+        last = f"the last {self.length:,} occur {self.count:,} times"
+        return f"<Matcher of {self.n_tokens:,} tokens: {last}{model}>"
+
+
+def matcher(
+    newest: Callable[[], Corpus], least_count: int = 1, spec: ModelSpec | None = None, document: bool = False
+) -> Matcher:
+    """Return a matcher of an empty text.
+
+    Parameters
+    ----------
+    newest : returns the newest version of a corpus
+    least_count : how often a suffix must occur
+    spec : the model that gives probabilities; None: the ∞-gram
+    document : the text follows `<s>`
+    """
+
+    def opened() -> tuple[Corpus, LanguageModel | None]:
+        view = newest()
+        if spec is None:
+            view.check_difference()
+            return view, None
+        return view, language_model(view, spec)
+
+    view, model = opened()
+    return Matcher(view, least_count, model, opened, document)
+
+
+class _View:
+    """What a matcher reads of a corpus at a version."""
+
+    def __init__(self, index: Any, tokenizer: Any) -> None:
+        self.index = index
+        self.tokenizer = tokenizer

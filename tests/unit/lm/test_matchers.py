@@ -1,0 +1,90 @@
+"""Matchers: arguments, long texts, errors."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.lm import append_many
+
+
+@pytest.fixture
+def corpus():
+    with ngramdb.connect() as db:
+        made = db.create_corpus("c")
+        made.append(["the cat sat on the mat", "the dog sat on the rug"])
+        yield made
+
+
+def test_text_and_ids_are_appended(corpus):
+    matcher = corpus.matcher("a cat sat")
+    assert (matcher.length, matcher.count, matcher.n_tokens) == (2, 1, 3)
+    assert corpus.tokenizer.decode(matcher.append("on the").next().ids) == "mat"
+    assert repr(matcher) == "<Matcher of 5 tokens: the last 4 occur 1 times>"
+    for ids in (int(matcher.next().ids[0]), np.int64(4), [4, 5], np.array([4], np.int32), ()):
+        before = matcher.n_tokens
+        matcher.append(ids)
+        assert matcher.n_tokens == before + np.size(ids)
+    matcher.clear()
+    assert (matcher.length, matcher.count, matcher.n_tokens) == (0, corpus.n_tokens, 0)
+
+
+def test_a_model_gives_probabilities(corpus):
+    matcher = corpus.matcher("the cat", model="kneser_ney order 2")
+    assert repr(matcher).endswith("occur 1 times, KNESER_NEY ORDER 2>")
+    assert round(float(matcher.next().probs.sum()), 9) == 1
+    sat = int(corpus.tokenizer.encode("sat")[0])
+    assert matcher.prob(sat) == matcher.copy().score("sat")[0]
+    matcher.clear()
+    assert matcher.prob(sat) == corpus.score("sat", "kneser_ney order 2").prob[0]
+
+
+@pytest.mark.parametrize("tokens", [True, 2.5, [2.5], -7, [-7], None, [[1]], 2**32])
+def test_what_is_no_token_is_refused(corpus, tokens):
+    matcher = corpus.matcher("the")
+    with pytest.raises((InvalidArgument, TypeError, ValueError)):
+        matcher.append(tokens)
+    assert (matcher.length, matcher.n_tokens) == (1, 1)
+
+
+def test_batches_are_checked(corpus):
+    one, two = corpus.matcher(), corpus.matcher(least_count=2)
+    for states, ids in (([one], [1, 2]), ([one, two], [1, 2]), ([one, one], [1, 2])):
+        with pytest.raises(InvalidArgument):
+            append_many(states, ids)
+    assert one.n_tokens == 0
+    append_many([one], [1])
+    append_many([], [])
+    assert one.n_tokens == 1
+    with pytest.raises(InvalidArgument, match="least_count"):
+        corpus.matcher(least_count=0)
+
+
+def test_it_is_not_pickled(corpus):
+    with pytest.raises(NotSupportedError, match="pickle the tokens"):
+        pickle.dumps(corpus.matcher())
+
+
+def test_a_long_text_keeps_little(corpus):
+    matcher = corpus.matcher()
+    ids = np.tile(corpus.tokenizer.encode("the cat sat on the mat x"), 1000)
+    matcher.append(ids)
+    assert (matcher.n_tokens, matcher.length) == (7000, 0)
+    assert 1024 <= len(matcher.known_ids()) <= 2060
+
+
+def test_threads_use_copies(corpus):
+    matcher = corpus.matcher()
+    ids = np.tile(corpus.tokenizer.encode("the cat sat on the mat"), 2000)
+    copies = [matcher.copy() for _ in range(2)]
+    threads = [threading.Thread(target=copy.append, args=(ids,)) for copy in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {(copy.length, copy.n_tokens) for copy in copies} == {(6, 12000)}
