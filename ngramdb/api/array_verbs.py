@@ -241,7 +241,7 @@ class ArrayVerbs(CorpusVerbs):
 
     def matcher(
         self,
-        text: Ngram = "",
+        text: Ngram = (),
         *,
         model: ModelLike | None = None,
         document: bool = False,

@@ -11,6 +11,9 @@ from .generation import Greedy as Greedy
 from .generation import Sampling as Sampling
 from .generation import Search as Search
 from .generation import draft as draft
+from .guarding import Guard as Guard
+from .guarding import GuardLogits as GuardLogits
+from .guarding import Run as Run
 from .making import make as make
 from .matching import Matcher as Matcher
 from .matching import append_many as append_many

@@ -34,6 +34,16 @@ def test_text_and_ids_are_appended(corpus):
     assert (matcher.length, matcher.count, matcher.n_tokens) == (0, corpus.n_tokens, 0)
 
 
+def test_of_a_corpus_of_token_ids():
+    with ngramdb.connect() as db:
+        ids = db.create_corpus("ids", tokenizer="tokens")
+        ids.append([{"ids": [5, 6, 7]}])
+        matcher = ids.matcher()
+        assert (matcher.append([6, 7]).length, matcher.count) == (2, 1)
+        with pytest.raises(InvalidArgument, match="only token ids"):
+            matcher.append("text")
+
+
 def test_a_model_gives_probabilities(corpus):
     matcher = corpus.matcher("the cat", model="kneser_ney order 2")
     assert repr(matcher).endswith("occur 1 times, KNESER_NEY ORDER 2>")
