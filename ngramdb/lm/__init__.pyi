@@ -1,4 +1,9 @@
 from .arpa import write_arpa as write_arpa
+from .drafting import Drafter as Drafter
+from .drafting import DraftTree as DraftTree
+from .engines import DraftCandidates as DraftCandidates
+from .engines import DraftCorpus as DraftCorpus
+from .engines import DraftProposer as DraftProposer
 from .evaluation import Agreement as Agreement
 from .evaluation import Perplexity as Perplexity
 from .evaluation import draw_agreement as draw_agreement

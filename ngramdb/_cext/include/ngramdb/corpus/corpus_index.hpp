@@ -92,6 +92,7 @@ class CorpusIndex {
   }
 
   size_t n_segments() const { return segments_.size(); }
+  int sign(size_t i) const { return signs_[i]; }
   const Segment* segment(size_t i) const { return segments_[i]; }
 
   int64_t n_tokens() const {
