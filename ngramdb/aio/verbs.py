@@ -171,6 +171,7 @@ class Corpus(Awaited):
         kwic = awaited(api.Corpus.kwic)
         language_model = awaited(api.Corpus.language_model)
         load = awaited(api.Corpus.load)
+        matcher = awaited(api.Corpus.matcher)
         match_lengths = awaited(api.Corpus.match_lengths)
         near_duplicates = awaited(api.Corpus.near_duplicates)
         ngrams = awaited(api.Corpus.ngrams)

@@ -239,6 +239,7 @@ class ArrayVerbs(CorpusVerbs):
                 return of_corpora.reusing_discounts(view, spec)
             return of_corpora.language_model(view, spec)
 
+    @checked_flags
     def matcher(
         self,
         text: Ngram = (),

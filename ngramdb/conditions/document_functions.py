@@ -126,7 +126,7 @@ class Chunk:
         return np.asarray(np.cumsum(edges)[:-1] > 0)
 
     def token_texts(self) -> tuple[str, Ints]:
-        """Return the text of all tokens, and where each begins in it: (n + 1,)."""
+        """Return the text of all tokens, and the place at which each begins: (n + 1,)."""
         pieces, sizes = [""], [np.zeros(1, dtype=np.int64)]
         for start in range(0, len(self.flat), LISTED):
             interrupts.check()
@@ -161,7 +161,7 @@ class Chunk:
 
 
 def quotients(parts: NDArray[Any], wholes: NDArray[Any]) -> Values:
-    """Return the quotients, 0 where the divisor is."""
+    """Return the quotients; a quotient by 0 is 0."""
     found: Values = np.divide(parts, wholes, out=np.zeros(len(wholes)), where=wholes > 0)
     return found
 
@@ -384,7 +384,7 @@ def perplexity(chunk: Chunk) -> Values:
 
 
 class _Parts(NamedTuple):
-    """How a definition divides texts, and what it counts.
+    """The parts that a definition counts.
 
     divided : divides a text
     of_all_copies : all copies of a part count; else the first one does not

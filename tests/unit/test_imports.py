@@ -286,6 +286,7 @@ OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at
 FOREIGN = frozenset(
     {
         "argparse._AppendAction",
+        "model._get_candidate_generator",
         "os._exit",
         "parser._actions",
         "sys._getframe",
