@@ -62,7 +62,7 @@ def _keep_bytecode_apart(folder: str) -> None:
 # Percentage of the examples of each property test: `usual` for each change, `few` for a second Python and
 # `make quick`, `thorough` for a night. Only the last draws other examples each time, so that a change that
 # passed once passes again. An example that takes long on a busy machine is not a failure.
-SHARES = {"few": 10, "usual": 40, "thorough": 1000}
+SHARES = {"few": 10, "usual": 25, "thorough": 1000}
 for name in SHARES:
     settings.register_profile(
         name,
