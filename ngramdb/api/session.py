@@ -259,6 +259,19 @@ class DatabaseSession:
             statement if deletes else None,
         )
 
+    def contaminated(
+        self,
+        corpus: Corpus,
+        path: str,
+        measure: Mapping[str, Any],
+        options: Mapping[str, Any],
+        choose: Callable[[Corpus], list[Docs]] | None,
+        /,
+    ) -> list[Docs]:
+        assert isinstance(corpus, CorpusView)
+        criterion, reading = contamination.Criterion.of(**measure), contamination.Reading(**options)
+        return decontaminating.contaminated(corpus, path, criterion, reading, decontaminating.Where(choose))
+
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written:
         return exporting.export_rows(rows, path, **options)
 

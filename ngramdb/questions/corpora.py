@@ -37,7 +37,7 @@ HELP = {
     "RESET": ("RESET name",),
     "COPY": (
         "COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]\n"
-        "COPY (question | DELETE … | CUT …) TO 'path' [(options)]",
+        "COPY (question | DELETE … | CUT … | DECONTAMINATE …) TO 'path' [(options)]",
         ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
     ),
 }

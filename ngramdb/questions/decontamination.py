@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Any
 
+from ngramdb.curation.marks import Marks, of_documents
 from ngramdb.errors import PlanError
 from ngramdb.executor.per_segment import matching
 from ngramdb.executor.result import Result
@@ -16,7 +17,7 @@ from ngramdb.planner.bind_conditions import condition
 from ngramdb.planner.parameters import LOAD_OPTIONS
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, Plan, Question
 from ngramdb.planner.scope import Scope
-from ngramdb.questions.plans import Action, BindCondition, Session
+from ngramdb.questions.plans import BindCondition, Removal, Session
 from ngramdb.registries import CONTAMINATION_NAMES, DEFAULT_CONTAMINATION, contamination_measure
 from ngramdb.source import Catalog, Corpus
 from ngramdb.types import Docs
@@ -98,7 +99,7 @@ def compared(session: Session, bind_condition: BindCondition, view: Corpus) -> l
 
 
 @dataclass(frozen=True)
-class Decontaminate(Question, Action):
+class Decontaminate(Question, Removal):
     """DECONTAMINATE. `where` is bound to the version that was planned on, for EXPLAIN.
 
     measure : `by`, `n`, `threshold`, `strict`, and the differences that are ignored, by the names of the
@@ -106,6 +107,8 @@ class Decontaminate(Question, Action):
     options : how the file is read
     rebind : binds the condition to the version that is compared
     """
+
+    name = "decontaminate"
 
     where: DocExpr
     path: str
@@ -134,11 +137,9 @@ class Decontaminate(Question, Action):
 
     def act(self, session: Session) -> Result:
         """Return a row per item of which any n-gram occurs, those with the largest value first."""
-        is_all = isinstance(self.where, AllDocs)
-        choose = None if is_all else partial(compared, session, self.rebind)
         name = self.corpus.entry.name
         found, summary = session.run_decontaminate(
-            name, self.path, self.measure, self.options, choose, self.deletes, self.statement
+            name, self.path, self.measure, self.options, self._choose(session), self.deletes, self.statement
         )
         rows = [tuple(row[key] for key in _KEYS) for row in found]
         said = {name: value for name, value in summary.items() if name != "items_short"}
@@ -149,3 +150,13 @@ class Decontaminate(Question, Action):
         result = Result(COLUMNS, iter([rows]), summary=said, n_rows=len(rows), types=TYPES)
         result.found = bool(rows)
         return result
+
+    def marks(self, session: Session) -> list[Marks]:
+        choose = self._choose(session)
+        found = session.contaminated(self.corpus, self.path, self.measure, self.options, choose)
+        return of_documents(found)
+
+    def _choose(self, session: Session) -> Callable[[Corpus], list[Docs]] | None:
+        """Return the function that chooses the documents to compare; None for all."""
+        is_all = isinstance(self.where, AllDocs)
+        return None if is_all else partial(compared, session, self.rebind)

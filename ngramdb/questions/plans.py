@@ -380,6 +380,15 @@ class Session(Protocol):
         statement: str,
         /,
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]: ...
+    def contaminated(
+        self,
+        corpus: Corpus,
+        path: str,
+        measure: Mapping[str, Any],
+        options: Mapping[str, Any],
+        choose: Callable[[Corpus], list[Docs]] | None,
+        /,
+    ) -> list[Docs]: ...
     def run_export_rows(self, rows: Result, path: str, options: Mapping[str, Any], /) -> Written: ...
     def run_export_marks(
         self, corpus: Corpus, marks: Sequence[Any], key: FieldKey, path: str, options: Mapping[str, Any], /

@@ -1,4 +1,4 @@
-"""COPY (DELETE …) TO, COPY (CUT …) TO: what these would remove is written to a file; nothing is removed."""
+"""COPY (DELETE … | CUT … | DECONTAMINATE …) TO: what these would remove is written, and nothing removed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ def bind_removal(scope: Scope, node: ast.CopyTo, removal: Removal) -> Plan:
     if isinstance(node.question, ast.Delete) and node.question.returning:
         what = "RETURNING chooses columns, and the file has its own; leave it out"
         scope.fail(PlanError, what, node.question.returning[0])
+    if isinstance(node.question, ast.Decontaminate) and not node.question.delete:
+        what = "the file has the documents that DECONTAMINATE … DELETE would remove; add DELETE"
+        scope.fail(PlanError, what, node.question)
     options = scope.options(node.options, REMOVAL_OPTIONS)
     corpus = removal.corpus
     key = FieldKey("doc_id", True)

@@ -1,4 +1,4 @@
-"""COPY (CUT …) and COPY (DELETE …): the ranges, applied to the texts, give the texts after the removal."""
+"""COPY of a statement that removes: the ranges, applied to the texts, give the texts after the removal."""
 
 from __future__ import annotations
 
@@ -58,11 +58,14 @@ def ranges_of_google(path, contents):
             'DELETE DOCS WHERE "fox"',
             "DELETE DUPLICATES NORMALIZE SPACE",
             "DELETE NEAR DUPLICATES CONTAINED >= 0.5 NGRAM 1 WORDS",
+            "DECONTAMINATE AGAINST 'EXAM' BY gpt3(2) WHERE doc_id > 0 DELETE",
         ]
     ),
 )
 def test_ranges_give_the_texts_after_the_removal(tmp_path_factory, pieces, gone, tokenizer, statement):
     folder = tmp_path_factory.mktemp("files")
+    (folder / "exam.txt").write_text("the fox\n")
+    statement = statement.replace("EXAM", str(folder / "exam.txt"))
     with ngramdb.connect() as db:
         db.execute("SET auto_compact = FALSE")
         corpus = db.create_corpus("c", tokenizer=tokenizer)
@@ -94,7 +97,7 @@ def test_ranges_give_the_texts_after_the_removal(tmp_path_factory, pieces, gone,
     assert ranges_of_google(folder / "google", contents) == [list(map(tuple, one)) for one in of_bytes]
 
     rows = pyarrow.parquet.read_table(folder / "table.parquet").to_pylist()
-    if statement.startswith("DELETE"):
+    if statement.startswith(("DELETE", "DECONTAMINATE")):
         assert [row["id"] for row in rows] == [name for name in before if name not in after]
     else:
         names = list(before)

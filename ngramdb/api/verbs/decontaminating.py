@@ -206,6 +206,14 @@ def listed_items(
     return rows, {"items": sum(one.items.n_documents for one in sets), "items_short": short, **found}
 
 
+def contaminated(
+    view: CorpusView, path: str, criterion: Criterion, reading: Reading, where: Where
+) -> list[Docs]:
+    """Return the documents that DECONTAMINATE … DELETE would remove from a version, of each segment."""
+    sets = evaluation_sets(view, [path], reading, criterion)
+    return _find(view, view.entry.name, sets, where.of(view), DEFAULT_SOURCE_FIELD, None)[1]
+
+
 def _listed(
     view: CorpusView, name: str, sets: Sequence[EvaluationSet], where: Where
 ) -> tuple[list[dict[str, Any]], list[Contaminated], list[Docs]]:
