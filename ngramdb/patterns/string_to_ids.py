@@ -31,6 +31,9 @@ MAX_VARIANTS = 20_000
 # Number of tokens of a variant that plans print.
 SHOWN_TOKENS = 100
 
+# Expressions whose words are kept, each of up to so many: the next statements often have the same ones.
+KEPT, MAX_KEPT = 64, 1 << 12
+
 # Bytes of a vocabulary that are searched between two interrupt checks.
 CHECK_BYTES = 1 << 20
 
@@ -177,9 +180,20 @@ class VocabularyText:
         content = np.insert(flat, offsets, ord("\n"))
         self._content = content.tobytes()
         self._ends = np.flatnonzero(content == ord("\n"))
+        self._recent: dict[bytes, IntArray] = {}
 
     def matching(self, expression: bytes) -> IntArray:
         """Return the ids of the words that match an expression, which must not match line ends: ascending."""
+        found = self._recent.get(expression)
+        if found is None:
+            found = self._matching(expression)
+            if len(found) <= MAX_KEPT:
+                if len(self._recent) >= KEPT:
+                    self._recent.clear()
+                self._recent[expression] = found
+        return found.copy()
+
+    def _matching(self, expression: bytes) -> IntArray:
         # Python searches for a string at once, and tries `^` at each place.
         begins = expression.startswith(b"^")
         compiled = re.compile(b"\n" + expression[1:] if begins else expression, re.MULTILINE)

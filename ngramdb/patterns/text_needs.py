@@ -8,6 +8,7 @@ it is looked up, whose form does not. Where case is ignored, it is looked up in 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import groupby
 from unicodedata import category, normalize
 from weakref import WeakKeyDictionary
@@ -100,16 +101,22 @@ class _FoldedVocabulary:
         self.n_words = len(texts)
         self._content = folded(BETWEEN + BETWEEN.join(texts) + BETWEEN).encode("utf-8", "surrogatepass")
         self._breaks = np.flatnonzero(np.frombuffer(self._content, dtype=np.uint8) == ord(BETWEEN))
+        # Of the words of the last pieces; the next statements often have the same ones.
+        self._recent = lru_cache(maxsize=64)(self._having)
 
     def having(self, piece: str, begins: bool, ends: bool) -> list[int] | None:
         """Return the ids of words that contain a piece, begin or end with it; None if they are too many."""
-        form = folded(BETWEEN * begins + piece + BETWEEN * ends).encode("utf-8", "surrogatepass")
+        found = self._recent(folded(BETWEEN * begins + piece + BETWEEN * ends), ends)
+        return None if found is None else list(found)
+
+    def _having(self, shown: str, ends: bool) -> tuple[int, ...] | None:
+        form = shown.encode("utf-8", "surrogatepass")
         found: dict[int, None] = {}
         for match in re.finditer(re.escape(form), self._content):
             found[int(np.searchsorted(self._breaks, match.end() - ends, side="left")) - 1] = None
             if len(found) > MAX_NEEDED_WORDS:
                 return None
-        return list(found)
+        return tuple(found)
 
 
 _VOCABULARIES: WeakKeyDictionary[Tokenizer, _FoldedVocabulary] = WeakKeyDictionary()
