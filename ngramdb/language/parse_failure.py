@@ -18,7 +18,7 @@ CLAUSE_HEADS = frozenset(
         *("SENTENCE", "DOCUMENT", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED"),
         *("RETURN", "RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
         *("PER", "AS", "REPLACE", "NORMALIZE", "KEEP", "AGAINST", "LENGTH"),
-        *("CONTAINED", "CANDIDATES", "CONTEXT", "GAP", "MAX", "ORDERS", "SKIP"),
+        *("CONTAINED", "CANDIDATES", "CONTEXT", "GAP", "MAX", "ORDERS", "SKIP", "STOP"),
     }
 )
 # Clauses that a statement cannot do without.
@@ -172,6 +172,8 @@ def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
         given |= {"COMPARATOR"}  # >=, which may be left out
     if head[:2] == ["CUT", "DUPLICATES"] and scope.count("MIN") < 2:
         given -= {"MIN"}  # MIN COUNT and MIN REST
+    if head[:1] == ["GENERATE"] and "USING" in scope and scope.count("MIN") < 2:
+        given -= {"MIN"}  # MIN COUNT of a model, and MIN PROB
     if head and "DUPLICATES" not in head[1:3] and _REQUIRED.get(head[0], head[0]) not in head:
         given |= {"$END", "SEMICOLON"}
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]

@@ -280,13 +280,17 @@ class QuestionRules:
         return statement_of(ast.Score, children, ngram=children[1].node)
 
     def generate(self, children: list[Any]) -> ast.Generate:
-        if "TOKENS" not in clauses_of(children):
+        if "TOKENS" not in clauses_of(_flat(children)):
             raise Fault(
                 "GENERATE requires a number of tokens, such as TOKENS 20",
                 start_of(children[0]),
                 stop_of(children[0]),
             )
-        return statement_of(ast.Generate, children, context=_first_node(children))
+        return statement_of(ast.Generate, _flat(children), context=_first_node(children))
+
+    def using_to_draw(self, children: list[Any]) -> list[Clause]:
+        model, *others = children[1]
+        return [clause_of("USING", model, [children[0], model]), *others]
 
     def perplexity(self, children: list[Any]) -> ast.Perplexity:
         return statement_of(ast.Perplexity, _flat(children))
@@ -440,6 +444,11 @@ class QuestionRules:
     temperature = valued_clause("TEMPERATURE")
     nucleus = valued_clause("NUCLEUS")
     diversity = valued_clause("DIVERSITY")
+    min_prob = valued_clause("MIN PROB")
+
+    def stop(self, children: list[Any]) -> Clause:
+        return clause_of("STOP", tuple(map(node_of, children[1::2])), children)
+
     seed = valued_clause("SEED")
     return_clause = valued_clause("RETURN")
 
@@ -516,6 +525,11 @@ class AstBuilder(QuestionRules, ConditionRules, DataRules):
 
     def model(self, children: list[Any]) -> ast.ModelClause:
         return statement_of(ast.ModelClause, children, kind=children[0].type.lower())
+
+    def model_to_draw(self, children: list[Any]) -> list[Any]:
+        """Return the model, and a clause MIN PROB that follows it."""
+        others = [child for child in children if isinstance(child, Clause) and child.label == "MIN PROB"]
+        return [self.model([child for child in children if child not in others]), *others]
 
     def explain(self, children: list[Any]) -> ast.Explain:
         return ast.Explain(children[-1], has_terminal(children, "ANALYZE"), span=span_of(children))

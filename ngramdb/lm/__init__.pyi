@@ -15,6 +15,7 @@ from .generation import Generator as Generator
 from .generation import Greedy as Greedy
 from .generation import Sampling as Sampling
 from .generation import Search as Search
+from .generation import Stops as Stops
 from .generation import draft as draft
 from .guarding import Guard as Guard
 from .guarding import GuardLogits as GuardLogits

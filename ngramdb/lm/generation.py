@@ -10,8 +10,8 @@ one beam per group: Vijayakumar et al. 2018, section 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from ngramdb import interrupts
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.limits import MAX_TOKEN_ID
 from ngramdb.lm.models import LanguageModel, SharingModel, after_last_border, as_ids
 from ngramdb.lm.shares import Shares, drawn_place
 from ngramdb.lm.spec import is_real, is_whole
@@ -85,17 +86,68 @@ Method = Greedy | Sampling | Search
 
 
 @dataclass(frozen=True)
+class Stops:
+    """Where a text ends before it has all of its tokens.
+
+    ngrams : token ids; a text ends after any of these n-grams
+    least_prob : tokens that are less probable are not chosen, and a text ends where all of them are
+    """
+
+    ngrams: tuple[tuple[int, ...], ...] = ()
+    least_prob: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not all(self.ngrams):
+            raise InvalidArgument("an n-gram that ends a text must have a token")
+        if not (is_real(self.least_prob) and 0 <= self.least_prob <= 1):
+            raise InvalidArgument(f"a least probability must be from 0 to 1, not {self.least_prob!r}")
+
+    def after(self, ids: Sequence[int]) -> bool:
+        """Return True if a text ends after these tokens."""
+        return any(tuple(ids[-len(ngram) :]) == ngram for ngram in self.ngrams)
+
+    def probable(self, ids: Integers, probs: Floats) -> tuple[Integers, Floats]:
+        """Return the tokens that may be chosen."""
+        if not self.least_prob:
+            return ids, probs
+        kept = probs >= self.least_prob
+        return ids[kept], probs[kept]
+
+    def most(self, k: int | None) -> int | None:
+        """Return how many tokens may be chosen at most, if so many may without a least probability."""
+        if not self.least_prob:
+            return k
+        # One more, as the quotient may be rounded.
+        possible = int(min(1.0 / self.least_prob, MAX_TOKEN_ID)) + 1
+        return possible if k is None else min(k, possible)
+
+
+NEVER = Stops()
+
+
+@dataclass(frozen=True)
 class Continuation:
-    """Tokens after a context, and the natural logarithm of their probability, including that of `</s>`."""
+    """Tokens after a context, and the natural logarithm of their probability, including that of `</s>`.
+
+    ended : the text ended with `</s>`
+    stopped : it ended earlier, after a given n-gram, or as no token was probable enough
+    """
 
     ids: tuple[int, ...]
     logprob: float
     ended: bool
+    stopped: bool = False
 
-    def extended(self, token: int, logprob: float) -> Continuation:
+    def extended(self, token: int, logprob: float, stops: Stops = NEVER) -> Continuation:
         if token == END:
             return Continuation(self.ids, self.logprob + logprob, True)
-        return Continuation((*self.ids, token), self.logprob + logprob, False)
+        ids = (*self.ids, token)
+        return Continuation(ids, self.logprob + logprob, False, stops.after(ids))
+
+    @property
+    def is_complete(self) -> bool:
+        """True if no token can follow."""
+        return self.ended or self.stopped
 
 
 class Generator:
@@ -111,7 +163,14 @@ class Generator:
         self._shares = lru_cache(maxsize=64)(self._shares_after)
 
     def generate(
-        self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None, n_return: int = 1
+        self,
+        context: ArrayLike,
+        n: int,
+        method: Method,
+        *,
+        seed: int | None = None,
+        n_return: int = 1,
+        stops: Stops = NEVER,
     ) -> list[Continuation]:
         """Generate continuations, the most probable first.
 
@@ -123,6 +182,7 @@ class Generator:
         seed : the same seed draws the same samples, independently of each other and of `n_return`
         n_return : the number of continuations: 1 for Greedy, at most the number of beams for Search, which
             returns fewer if it finds fewer different ones
+        stops : where texts end before they have n tokens
 
         Raises
         ------
@@ -138,17 +198,23 @@ class Generator:
                     f"a search with {method.beams} beams cannot return {n_return} continuations"
                 )
             if method.diversity > 0:  # a small one lets several beams find the same text
-                found = list(dict.fromkeys(self._diverse_beams(ids, n, method)))
+                found = list(dict.fromkeys(self._diverse_beams(ids, n, method, stops)))
             else:
-                found = self._beams(ids, n, method.beams)
+                found = self._beams(ids, n, method.beams, stops)
         else:
             if isinstance(method, Greedy) and n_return > 1:
                 raise InvalidArgument("greedy generation has one continuation; use sample or beam for more")
-            found = [self._walk(ids, n, method, _random(seed, i)) for i in range(n_return)]
+            found = [self._walk(ids, n, method, _random(seed, i), stops) for i in range(n_return)]
         return sorted(found, key=lambda item: -item.logprob)[:n_return]
 
     def stream(
-        self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None
+        self,
+        context: ArrayLike,
+        n: int,
+        method: Method,
+        *,
+        seed: int | None = None,
+        stops: Stops = NEVER,
     ) -> Iterator[tuple[int, float]]:
         """Yield the tokens of one continuation with their log-probabilities, as they are chosen.
 
@@ -157,10 +223,10 @@ class Generator:
 
         Parameters
         ----------
-        context, n, method, seed : as in `generate`
+        context, n, method, seed, stops : as in `generate`
         """
         if isinstance(method, Search):
-            best = self.generate(context, n, method)[0]
+            best = self.generate(context, n, method, stops=stops)[0]
             known = tuple(as_ids(context).tolist())
             for token in (*best.ids, *([END] if best.ended else [])):
                 prob = self._prob(known, token)
@@ -169,31 +235,56 @@ class Generator:
                 yield token, math.log(prob)
                 known = (*known, token)
             return
-        yield from self._tokens(tuple(as_ids(context).tolist()), n, method, _random(seed, 0))
+        yield from self._tokens(tuple(as_ids(context).tolist()), n, method, _random(seed, 0), stops)
 
     # ---- one continuation ----
 
     def _walk(
-        self, context: tuple[int, ...], n: int, method: Method, random: np.random.Generator
+        self,
+        context: tuple[int, ...],
+        n: int,
+        method: Greedy | Sampling,
+        random: np.random.Generator,
+        stops: Stops,
     ) -> Continuation:
         found = Continuation((), 0.0, False)
-        for token, logprob in self._tokens(context, n, method, random):
-            found = found.extended(token, logprob)
+        for token, logprob in self._tokens(context, n, method, random, stops):
+            found = found.extended(token, logprob, stops)
         return found
 
     def _tokens(
-        self, context: tuple[int, ...], n: int, method: Method, random: np.random.Generator
+        self,
+        context: tuple[int, ...],
+        n: int,
+        method: Greedy | Sampling,
+        random: np.random.Generator,
+        stops: Stops,
     ) -> Iterator[tuple[int, float]]:
         sampler = None
-        if isinstance(method, Sampling) and method.is_plain:
+        if isinstance(method, Sampling) and method.is_plain and not stops.least_prob:
             sampler = self.model.sampler(context)
-        if sampler is not None:
-            yield from _drawn(sampler, n, random)
-            return
+        made: list[int] = []
+        steps = (
+            self._steps(context, n, method, random, stops) if sampler is None else _drawn(sampler, n, random)
+        )
+        for token, logprob in steps:
+            yield token, logprob
+            made.append(token)
+            if token != END and stops.after(made):
+                return
+
+    def _steps(
+        self,
+        context: tuple[int, ...],
+        n: int,
+        method: Greedy | Sampling,
+        random: np.random.Generator,
+        stops: Stops,
+    ) -> Iterator[tuple[int, float]]:
         for _ in range(n):
             interrupts.check()
-            chosen = self._choice(context, method, random)
-            if chosen is None:  # a corpus without tokens
+            chosen = self._choice(context, method, random, stops)
+            if chosen is None:  # a corpus without tokens, or none is probable enough
                 return
             token, prob = chosen
             yield token, math.log(prob)
@@ -202,14 +293,14 @@ class Generator:
             context = (*context, token)
 
     def _choice(
-        self, context: tuple[int, ...], method: Greedy | Sampling, random: np.random.Generator
+        self, context: tuple[int, ...], method: Greedy | Sampling, random: np.random.Generator, stops: Stops
     ) -> tuple[int, float] | None:
         """Return the next token and its probability."""
-        k = 1 if isinstance(method, Greedy) else method.top_k
+        k = 1 if isinstance(method, Greedy) else stops.most(method.top_k)
         if k is None and isinstance(method, Sampling) and isinstance(self.model, SharingModel):
             share = 1.0 if method.top_p is None else method.top_p
             return self._shares(context).draw(method.temperature, share, random.random())
-        ids, probs = self._candidates(context, k)
+        ids, probs = stops.probable(*self._candidates(context, k))
         if not len(ids):
             return None
         best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
@@ -217,36 +308,35 @@ class Generator:
 
     # ---- several at once ----
 
-    def _beams(self, context: tuple[int, ...], n: int, width: int) -> list[Continuation]:
+    def _beams(self, context: tuple[int, ...], n: int, width: int, stops: Stops) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)]
-        stopped: set[tuple[int, ...]] = set()  # no token is frequent enough to come next
         for _ in range(n):
-            if all(beam.ended or beam.ids in stopped for beam in beams):
+            if all(beam.is_complete for beam in beams):
                 break
             grown: list[Continuation] = []
             for beam in beams:
-                longer = (
-                    [] if beam.ended or beam.ids in stopped else self._best_extensions(context, beam, width)
-                )
-                if not longer and not beam.ended:
-                    stopped.add(beam.ids)
-                grown += longer or [beam]
+                longer = [] if beam.is_complete else self._best_extensions(context, beam, width, stops)
+                # Without any, no token is frequent or probable enough to come next.
+                grown += longer or [beam if beam.is_complete else replace(beam, stopped=True)]
             beams = sorted(grown, key=lambda item: (-item.logprob, item.ids))[:width]
         return beams
 
-    def _diverse_beams(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
+    def _diverse_beams(
+        self, context: tuple[int, ...], n: int, method: Search, stops: Stops
+    ) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)] * method.beams
         for _ in range(n):
-            if all(beam.ended for beam in beams):
+            if all(beam.is_complete for beam in beams):
                 break
             taken: dict[int, int] = {}
             for i, beam in enumerate(beams):
-                if beam.ended:
+                if beam.is_complete:
                     continue
                 interrupts.check()
-                ids, probs = self._candidates(context + beam.ids, method.beams)
+                ids, probs = stops.probable(*self._candidates(context + beam.ids, method.beams))
                 if not len(ids):
-                    return beams
+                    beams[i] = replace(beam, stopped=True)
+                    continue
                 scores = np.log(probs)
                 for token, times in taken.items():
                     place = np.flatnonzero(ids == token)
@@ -254,16 +344,16 @@ class Generator:
                 best = int(np.argmax(scores))
                 token = int(ids[best])
                 taken[token] = taken.get(token, 0) + 1
-                beams[i] = beam.extended(token, float(np.log(probs[best])))
+                beams[i] = beam.extended(token, float(np.log(probs[best])), stops)
         return beams
 
     def _best_extensions(
-        self, context: tuple[int, ...], beam: Continuation, width: int
+        self, context: tuple[int, ...], beam: Continuation, width: int, stops: Stops
     ) -> list[Continuation]:
         interrupts.check()
-        ids, probs = self._candidates(context + beam.ids, width)
+        ids, probs = stops.probable(*self._candidates(context + beam.ids, width))
         best = np.lexsort((ids, -probs))[:width]
-        return [beam.extended(int(ids[i]), float(np.log(probs[i]))) for i in best]
+        return [beam.extended(int(ids[i]), float(np.log(probs[i])), stops) for i in best]
 
     # ---- what may come next ----
 

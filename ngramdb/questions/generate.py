@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ngramdb.questions.results import Generated
     from ngramdb.questions.signatures import ModelLike, Ngram
     from ngramdb.questions.verbs import Bound
+    from ngramdb.source import Corpus
     from ngramdb.tokenizers.base import Tokenizer
 else:
     result = lazy_module("ngramdb.executor.result")
@@ -58,6 +59,20 @@ COLUMNS = ("rank", "text", "logprob")
 # Random seeds are below this, short enough to type again.
 SEEDS = 2**32
 METHODS = ("greedy", "sample", "beam")
+
+
+class StopWords(Spelling):
+    """N-grams that end a text: STOP. A request has one."""
+
+    def requested(self, name: str, default: Any) -> tuple[Parameter, ...]:
+        return (Parameter(name, "text", self.about),)
+
+    def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:
+        for i, ngram in enumerate(_stop_ngrams(arguments[name])):
+            if i > 0:
+                statement.text += ","
+                statement.shown += ","
+            statement.ngram(ngram, "STOP" if i == 0 else "")
 
 
 class Method(Spelling):
@@ -99,6 +114,8 @@ class Verbs(Asking):
         diversity: float | None = None,
         seed: int | None = None,
         n: int = 1,
+        min_prob: float | None = None,
+        stop: Ngram | Sequence[Ngram] | None = None,
         where: str | None = None,
         params: ParameterValues = None,
     ) -> list[Generated]:
@@ -117,6 +134,8 @@ class Verbs(Asking):
             at the same place
         seed : the same seed gives the same continuations
         n : the number of continuations
+        min_prob : tokens that are less probable are not chosen; a text ends where all of them are
+        stop : an n-gram after which a text ends, or several
         where, params : as `prob` takes them
 
         Returns
@@ -146,6 +165,8 @@ class Verbs(Asking):
             to_ast.real("diversity", diversity),
             to_ast.number(0, "seed", seed),
             to_ast.required(1, "n", n),
+            min_prob=to_ast.real("min_prob", min_prob),
+            stop=_stop_trees(stop),
         )
         plan = _planned(bound, tree)
         tokenizer = plan.corpus.tokenizer
@@ -166,6 +187,8 @@ class Verbs(Asking):
         top: int | None = None,
         nucleus: float | None = None,
         seed: int | None = None,
+        min_prob: float | None = None,
+        stop: Ngram | Sequence[Ngram] | None = None,
         where: str | None = None,
         params: ParameterValues = None,
     ) -> Iterator[str]:
@@ -173,7 +196,8 @@ class Verbs(Asking):
 
         Parameters
         ----------
-        given, tokens, model, method, temperature, top, nucleus, seed : as `generate` takes them
+        given, tokens, model, method, temperature, top, nucleus, seed, min_prob, stop : as `generate` takes
+            them
         where, params : as `prob` takes them
 
         Returns
@@ -191,6 +215,8 @@ class Verbs(Asking):
             to_ast.number(1, "top", top),
             to_ast.real("nucleus", nucleus),
             seed=to_ast.number(0, "seed", seed),
+            min_prob=to_ast.real("min_prob", min_prob),
+            stop=_stop_trees(stop),
         )
         plan = _planned(bound, tree)
         work = bound.work()
@@ -216,12 +242,15 @@ DEFINITION = Definition(
         "diversity": Number("of `beam`: the penalty of tokens that other beams have", kind="number"),
         "seed": Number("the same seed draws the same rows"),
         "n": Number("the number of continuations", least=1, after="RETURN"),
+        "min_prob": Number("no token that is less probable; a text ends where all are", kind="number"),
+        "stop": StopWords("an n-gram after which a text ends"),
     },
     is_drawn=_is_drawn,
     help=Help(
         "GENERATE [GIVEN] ngram TOKENS n [USING model] [WHERE condition] "
         "[METHOD GREEDY | SAMPLE | BEAM(width)]\n"
-        "  [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]",
+        "  [TEMPERATURE t] [TOP k] [NUCLEUS p] [MIN PROB p] [DIVERSITY d] [SEED s] [STOP ngram {, ngram}]\n"
+        "  [RETURN k] [FROM source]",
         ('GENERATE GIVEN "once upon a" TOKENS 20 METHOD SAMPLE', "a continuation, drawn at random"),
     ),
 )
@@ -236,6 +265,19 @@ def _method(method: Any, beams: int | None) -> ast.Method | None:
     if beams is not None and method != "beam":
         raise InvalidArgument(f"beams requires method 'beam', not {method!r}")
     return None if method is None else ast.Method(method, to_ast.number(1, "beams", beams))
+
+
+def _stop_ngrams(stop: Ngram | Sequence[Ngram] | None) -> list[Ngram]:
+    """Return the n-grams of a verb's argument: none, one, or several."""
+    if stop is None or (isinstance(stop, str) and not stop):
+        return []
+    if isinstance(stop, str) or (len(stop) > 0 and isinstance(stop[0], (int, np.integer))):
+        return [stop]  # type: ignore[list-item]
+    return list(stop)  # type: ignore[arg-type]
+
+
+def _stop_trees(stop: Ngram | Sequence[Ngram] | None) -> tuple[ast.Ngram, ...]:
+    return tuple(map(to_ast.ngram, _stop_ngrams(stop)))
 
 
 def _planned(bound: Bound, tree: ast.Generate) -> GenerateQuery:
@@ -280,8 +322,17 @@ def bind(scope: Scope, node: ast.Generate) -> GenerateQuery:
         diversity=scope.real(node.diversity, "DIVERSITY", scopes.Range("0 or more", lambda x: x >= 0)),
         seed=scope.number(node.seed, "SEED", 0),
         n_returned=n_returned or 1,
+        least_prob=scope.real(node.min_prob, "MIN PROB", scopes.SHARES),
+        stops=tuple(_stop(scope, each, corpus) for each in node.stop),
         where=scope.among(node.where, corpus),
     )
+
+
+def _stop(scope: Scope, node: ast.Ngram, corpus: Corpus) -> Gram:
+    found = scope.context(node, corpus)
+    if not found.key:
+        scope.refuse("STOP requires a token", node)
+    return found
 
 
 def _bound_method(scope: Scope, node: ast.Generate) -> str:
@@ -321,6 +372,8 @@ class GenerateQuery(SliceQuery):
     diversity: float | None = None
     seed: int | None = None
     n_returned: int = 1
+    least_prob: float | None = None
+    stops: tuple[Gram, ...] = ()
 
     def label(self) -> str:
         named = (
@@ -328,10 +381,13 @@ class GenerateQuery(SliceQuery):
             ("temperature", self.temperature),
             ("top", self.top_k),
             ("nucleus", self.top_p),
+            ("least probability", self.least_prob),
             ("diversity", self.diversity),
             ("seed", self.seed),
         )
         how = "".join(f", {name} {value}" for name, value in named if value is not None)
+        if self.stops:
+            how += ", until " + " or ".join(gram.shown for gram in self.stops)
         many = f", {self.n_returned} continuations" if self.n_returned > 1 else ""
         return (
             f"generate {self.n_tokens:,} tokens given {self.context.shown}, {self.method}{how}, "
@@ -379,6 +435,7 @@ class Run:
         self.seed = secrets.randbelow(SEEDS) if plan.seed is None else plan.seed
         self._plan = plan
         self._method = plan.sampler()
+        self._stops = generation.Stops(tuple(gram.key for gram in plan.stops), plan.least_prob or 0.0)
         self._generator = generation.Generator(of_corpora.language_model(plan.corpus, plan.model))
         self._streamed: Continuation | None = None
 
@@ -388,7 +445,12 @@ class Run:
             return [self._streamed]
         plan = self._plan
         return self._generator.generate(
-            plan.context.ids, plan.n_tokens, self._method, seed=self.seed, n_return=plan.n_returned
+            plan.context.ids,
+            plan.n_tokens,
+            self._method,
+            seed=self.seed,
+            n_return=plan.n_returned,
+            stops=self._stops,
         )
 
     def pieces(self) -> Iterator[str]:
@@ -398,7 +460,7 @@ class Run:
         tokenizer = plan.corpus.tokenizer
         shown = ""
         for token, logprob in self._generator.stream(
-            plan.context.ids, plan.n_tokens, self._method, seed=self.seed
+            plan.context.ids, plan.n_tokens, self._method, seed=self.seed, stops=self._stops
         ):
             made = made.extended(token, logprob)
             if token == values.END:

@@ -301,7 +301,7 @@ class Method(Node):
 class Generate(Question):
     """GENERATE GIVEN "ctx" TOKENS n [USING model] [WHERE cond], and how.
 
-    The latter: METHOD, TEMPERATURE, TOP, NUCLEUS, DIVERSITY, SEED, RETURN.
+    The latter: METHOD, TEMPERATURE, TOP, NUCLEUS, MIN PROB, DIVERSITY, SEED, STOP, RETURN.
     """
 
     context: Ngram
@@ -316,3 +316,5 @@ class Generate(Question):
     n_returned: Scalar | None = None
     source: Source | None = None
     where: Condition | None = None
+    min_prob: Scalar | None = None
+    stop: tuple[Ngram, ...] = ()

@@ -280,6 +280,27 @@ def test_a_result_streams_its_only_continuation_and_does_not_draw_it_again(db, c
     assert db.execute('COUNT "the"').pieces is None
 
 
+def test_generation_ends_at_stop_ngrams_and_below_the_least_probability(db):
+    corpus = db.create_corpus("flies")
+    corpus.append(["time flies like an arrow .", "fruit flies like an apple ."])
+    [whole] = corpus.generate("time", 6)
+    ids, words = whole.token_ids, whole.split()
+    for stop in (words[1], [words[1]], [ids[1]], [[ids[1]], "zebra"], " ".join(words[:2])):
+        [found] = corpus.generate("time", 6, stop=stop)
+        assert found.token_ids == ids[:2]
+        assert not found.ended
+        assert "".join(corpus.stream("time", 6, stop=stop)) == found
+    assert corpus.generate("time", 6, stop=["zebra"]) == corpus.generate("the", 6, stop="") == [whole]
+    first = math.exp(corpus.generate("flies like an", 1)[0].logprob)
+    assert corpus.generate("flies like an", 1, min_prob=first) == corpus.generate("flies like an", 1)
+    assert corpus.generate("flies like an", 1, min_prob=min(1.0, first + 1e-6)) == [""]
+    for odd in (0, 1.5, "1"):
+        with pytest.raises(ngramdb.Error, match=r"(?i)min.prob"):
+            corpus.generate("flies like an", 1, min_prob=odd)
+    with pytest.raises(ngramdb.Error, match="STOP requires a token"):
+        corpus.generate("flies like an", 1, stop=["a", ""])
+
+
 def test_beams_and_diversity(db, corpus):
     rows = db.execute('GENERATE GIVEN "the" TOKENS 3 METHOD BEAM(4) RETURN 3').fetchall()
     assert [row[0] for row in rows] == [1, 2, 3] and len({row[1] for row in rows}) == 3

@@ -387,6 +387,8 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         TOP=amounts,
         NUCLEUS=numbers,
         DIVERSITY=numbers,
+        MIN_PROB=numbers,
+        STOP=st.lists(ngrams, min_size=1, max_size=3).map(", ".join),
         SEED=amounts,
         RETURN=amounts,
     ),

@@ -243,6 +243,25 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
             source=source("c"),
         ),
     ),
+    *(
+        (
+            text,
+            ast.Generate(
+                Text("a"),
+                Value(1),
+                model=ast.ModelClause("ngram", Value(2)),
+                top=Value(3),
+                min_prob=Value(0.1),
+                stop=(Text("."), TokenIds((1, 2))),
+            ),
+        )
+        for text in (
+            'GENERATE "a" TOKENS 1 USING NGRAM ORDER 2 MIN PROB 0.1 TOP 3 STOP ".", [1, 2]',
+            'GENERATE "a" TOKENS 1 STOP ".", [1, 2] USING NGRAM MIN PROB 0.1 ORDER 2 TOP 3',
+            'GENERATE "a" TOKENS 1 USING NGRAM ORDER 2 TOP 3 MIN PROB 0.1 STOP ".", [1, 2]',
+            'GENERATE "a" TOKENS 1 MIN PROB 0.1 TOP 3 USING NGRAM ORDER 2 STOP ".", [1, 2]',
+        )
+    ),
     (
         'GENERATE GIVEN "a" TOKENS 1 METHOD GREEDY',
         ast.Generate(Text("a"), Value(1), method=ast.Method("greedy")),

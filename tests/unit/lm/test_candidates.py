@@ -20,6 +20,7 @@ from ngramdb.lm import (
     KneserNey,
     Sampling,
     Search,
+    Stops,
     analyze,
     make,
 )
@@ -36,6 +37,11 @@ contexts = st.builds(
     lambda begins, ids: [BEGIN, *ids] if begins else ids,
     st.booleans(),
     st.lists(st.integers(-1, 5), max_size=6),
+)
+stop_conditions = st.builds(
+    Stops,
+    st.lists(st.lists(st.integers(-1, 4), min_size=1, max_size=2).map(tuple), max_size=2).map(tuple),
+    st.sampled_from([0.0, 0.0, 1e-9, 0.05, 0.21, 0.6]),
 )
 METHODS = [
     Greedy(),
@@ -60,8 +66,8 @@ class FullGenerator(Generator):
 
     is_close = False
 
-    def _choice(self, context, method, random):
-        ids, probs = self._candidates(context, None)
+    def _choice(self, context, method, random, stops):
+        ids, probs = stops.probable(*self._candidates(context, None))
         if not len(ids):
             return None
         best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
@@ -158,19 +164,20 @@ def test_a_ranking_refuses_what_no_model_has():
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-@given(corpus=corpora(), spec=specs, context=contexts, seed=st.integers(0, 99))
-def test_texts_are_those_that_whole_distributions_give(method, corpus, spec, context, seed):
+@given(corpus=corpora(), spec=specs, context=contexts, seed=st.integers(0, 99), stops=stop_conditions)
+def test_texts_are_those_that_whole_distributions_give(method, corpus, spec, context, seed, stops):
     """The same tokens, for the same seeds: choosing from a part of the vocabulary changes no answer."""
     model = model_over(corpus[1], spec)
     n_return = method.beams if isinstance(method, Search) else 1
-    found = Generator(model).generate(context, 5, method, seed=seed, n_return=n_return)
+    options = {"seed": seed, "n_return": n_return, "stops": stops}
+    found = Generator(model).generate(context, 5, method, **options)
     full = FullGenerator(model)
-    expected = full.generate(context, 5, method, seed=seed, n_return=n_return)
+    expected = full.generate(context, 5, method, **options)
     assume(not full.is_close)
     assert [item.ids for item in found] == [item.ids for item in expected]
     assert [item.ended for item in found] == [item.ended for item in expected]
     assert [item.logprob for item in found] == pytest.approx([item.logprob for item in expected], abs=1e-9)
-    streamed = list(Generator(model).stream(context, 5, method, seed=seed))
+    streamed = list(Generator(model).stream(context, 5, method, seed=seed, stops=stops))
     assert sum(logprob for _, logprob in streamed) == pytest.approx(found[0].logprob, abs=1e-9)
 
 

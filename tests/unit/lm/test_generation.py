@@ -23,6 +23,8 @@ from ngramdb.lm import (
     NGram,
     Sampling,
     Search,
+    Stops,
+    WittenBell,
     draft,
 )
 from ngramdb.registries import MODELS
@@ -272,3 +274,41 @@ def test_a_sampler_refuses_other_models_and_goes_no_further_than_the_end():
     with pytest.raises(ValueError, match="the sentence has ended"):
         for seed in range(1000):
             sampler.next(seed)
+
+
+@pytest.mark.parametrize("spec", [InfGram(), NGram(2), Backoff(), KneserNey(), WittenBell()], ids=str)
+@pytest.mark.parametrize("method", [*METHODS, Search(1)], ids=str)
+def test_texts_end_after_the_first_of_the_given_ngrams(documents, spec, method):
+    stops = Stops(((1,), (2, 0)))
+    n_return = method.beams if isinstance(method, Search) else 1
+    for seed, context in enumerate(([0], [2, 0], [], [BEGIN])):
+        for found in Generator(model_of(documents, spec)).generate(
+            context, 8, method, seed=seed, n_return=n_return, stops=stops
+        ):
+            ends = [i for i in range(1, len(found.ids) + 1) if stops.after(found.ids[:i])]
+            assert ends in ([], [len(found.ids)])
+            assert found.stopped or found.ended or len(found.ids) == 8
+            assert found.stopped == bool(ends)
+
+
+@pytest.mark.parametrize("spec", [InfGram(), Backoff(), KneserNey()], ids=str)
+@pytest.mark.parametrize("method", [*METHODS, Search(1)], ids=str)
+@pytest.mark.parametrize("least", [0.05, 0.25, 0.5, 1.0])
+def test_no_token_is_less_probable_than_the_least_probability(documents, spec, method, least):
+    model = model_of(documents, spec)
+    generator = Generator(model)
+    for context in ([0], [2, 0], []):
+        for found in generator.generate(context, 5, method, seed=3, stops=Stops((), least)):
+            tokens = (*found.ids, *([END] if found.ended else ()))
+            for i in range(len(tokens) + (len(found.ids) < 5 and not found.ended)):
+                ids, probs = generator._candidates((*context, *tokens[:i]), None)
+                if i == len(tokens):  # the text stopped
+                    assert not (probs >= least).any()
+                else:
+                    assert probs[ids == tokens[i]] >= least
+
+
+def test_stop_conditions_that_mean_nothing_are_refused():
+    for odd in ({"ngrams": ((),)}, {"least_prob": -0.1}, {"least_prob": 1.5}, {"least_prob": "1"}):
+        with pytest.raises(InvalidArgument):
+            Stops(**odd)
