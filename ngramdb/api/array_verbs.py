@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.api.corpus_handle import CorpusVerbs
-from ngramdb.errors import NgramdbError, QueryCancelled, name_item
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, name_item
 from ngramdb.interrupts import check
 from ngramdb.lazy import lazy_module
 from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
     from ngramdb.api import conversion
-    from ngramdb.api.verbs import evaluation, ngram_files
+    from ngramdb.api.verbs import evaluation, ngram_files, quoting
+    from ngramdb.api.verbs.quoting import Quotation
     from ngramdb.lm import matching, of_corpora
     from ngramdb.lm.evaluation import Agreement, Perplexity, Progress
     from ngramdb.lm.generation import Draft
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 else:
     evaluation = lazy_module("ngramdb.api.verbs.evaluation")
     ngram_files = lazy_module("ngramdb.api.verbs.ngram_files")
+    quoting = lazy_module("ngramdb.api.verbs.quoting")
     conversion = lazy_module("ngramdb.api.conversion")
     document_columns = lazy_module("ngramdb.questions.document_columns")
     of_corpora = lazy_module("ngramdb.lm.of_corpora")
@@ -303,6 +305,49 @@ class ArrayVerbs(CorpusVerbs):
             verbs.warn_of(view, given)
         with self._bound.work():
             return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
+
+    def quotations(
+        self,
+        text: str,
+        *,
+        document: int | None = None,
+        docs: int = 10,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> list[Quotation]:
+        """Check the quotations of a text, such as an answer: whether documents have them, and which.
+
+        Text between quotation marks is searched in the texts of documents, word for word; case, white space,
+        the kinds of quotation marks and of dashes, and punctuation at its end do not matter. Of a quotation
+        with an ellipsis, a document must have all parts.
+
+        Parameters
+        ----------
+        text : the text with quotations
+        document : the id of the document that it cites
+        docs : the greatest number of documents that are listed for each quotation
+        where, params : only documents that meet this condition count, as `Corpus.where`
+
+        Returns
+        -------
+        In the order of the text; `status` is 'found', 'elsewhere' (in another document than the cited one),
+        'patched' (all of it in pieces of four words and more, but in no document as a whole) or 'absent'.
+
+        Raises
+        ------
+        PlanError
+            The corpus has no texts.
+
+        Notes
+        -----
+        Cost: that of `TEXT ~` for each quotation, milliseconds if it has a rare word; one that is not found
+        takes several searches.
+        """
+        docs = to_ast.whole(1, "docs", docs)
+        if not isinstance(text, str):
+            raise InvalidArgument(f"quotations are those of a text, not of {type(text).__name__}")
+        with self._bound.work():
+            return quoting.check(self, text, document, where, params, docs)
 
     @checked_flags
     def perplexity(

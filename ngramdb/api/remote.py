@@ -78,6 +78,7 @@ INSTEAD = {
     "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
     "language_model": "score, prob_many, dist and perplexity take model=…, and are answered there",
     "matcher": "score, draft and trace are answered there",
+    "quotations": "docs('TEXT ~ ? IGNORE CASE', params=[…]) searches for one of them",
     "removals": "the service's page CORPUS/removals.json lists them",
     "export": "docs(where).arrow() returns the documents as a table, to be written here",
 }

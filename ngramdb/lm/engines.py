@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.drafting import Drafter
 
+# The method of a model of transformers that returns the generator of candidates.
+_GENERATOR = "_get_candidate_generator"
+
 
 class _Texts:
     """Keeps the texts of requests in step with what an engine shows of them."""
@@ -90,11 +93,11 @@ class DraftCandidates:
         config = model.generation_config
         before = config.prompt_lookup_num_tokens
         config.prompt_lookup_num_tokens = self.n
-        model._get_candidate_generator = lambda *_, **__: self
+        setattr(model, _GENERATOR, lambda *_, **__: self)
         try:
             yield self
         finally:
-            del model._get_candidate_generator
+            delattr(model, _GENERATOR)
             config.prompt_lookup_num_tokens = before
             self._texts.forget([self])
 
@@ -166,7 +169,7 @@ class DraftCorpus:
 
         Returns
         -------
-        ids : (k * draft_token_num,) : of each tree, the text's last token first, and 0 where it is shorter
+        ids : (k * draft_token_num,) : of each tree, the text's last token first, padded with 0
         masks : (k * draft_token_num ** 2,) : for each token, 1 for itself and those before it in the tree
         lengths : (k,) : of the longest match in the corpus or the text
         """

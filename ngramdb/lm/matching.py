@@ -1,7 +1,7 @@
 """Texts that grow token by token, and the longest suffix of each that occurs in a corpus.
 
 A search for the longest suffix of a context starts again for every token. A matcher keeps the rows of the
-suffix, so that the next token narrows them; only where the longer suffix does not occur are shorter ones
+suffix, so that the next token narrows them; only if the longer suffix does not occur are shorter ones
 searched.
 """
 
@@ -74,7 +74,7 @@ class Matcher(MatchState):
             try:
                 self.append_ids(ids)
             except (TypeError, ValueError):
-                as_ids(np.atleast_1d(np.asarray(ids)))  # says what is wrong
+                as_ids(np.atleast_1d(np.asarray(ids)))  # names the invalid token
                 raise
         return self
 
@@ -193,7 +193,7 @@ def matcher(
 
 
 class _View:
-    """What a matcher reads of a corpus at a version."""
+    """Index and tokenizer of a corpus at a version."""
 
     def __init__(self, index: Any, tokenizer: Any) -> None:
         self.index = index

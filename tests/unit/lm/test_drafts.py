@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,7 +47,7 @@ def brute_tree(documents, text, n, least_prob, least_count, prompt):
                     share = n_after / (n_before + 8 * 2 ** (-k / 3))
             if own:
                 before = text[len(text) - own :] + path
-                # The text's end is where no occurrence begins to continue, and where some end.
+                # Occurrences may end with the text, but its last tokens do not count as one.
                 ends = [i for i in range(len(text) + bool(path)) if text[:i].endswith(before)]
                 if ends:
                     k = own + len(path)
@@ -154,6 +156,21 @@ def test_candidates_for_transformers(corpus):
     assert candidates.get_candidates(longer)[0] is longer
     with pytest.raises(InvalidArgument, match="one text at a time"):
         candidates.get_candidates(np.zeros((2, 3), dtype=np.int64).view(Tensor))
+
+
+def test_a_model_of_transformers_uses_candidates_for_a_while(corpus):
+    class Model:
+        generation_config = SimpleNamespace(prompt_lookup_num_tokens=None)
+
+        def _get_candidate_generator(self, generation_config):
+            return generation_config
+
+    model, candidates = Model(), DraftCandidates(Drafter(corpus), n=3)
+    with candidates.used_by(model):
+        assert model._get_candidate_generator(generation_config=1) is candidates
+        assert model.generation_config.prompt_lookup_num_tokens == 3
+    assert model._get_candidate_generator(generation_config=1) == 1
+    assert model.generation_config.prompt_lookup_num_tokens is None
 
 
 def test_a_proposer_for_vllm(corpus):

@@ -62,7 +62,7 @@ def test_runs_are_the_maximal_ones(documents, text, longest):
 
 def test_documents_of_a_run_and_their_fields(corpus):
     guard = Guard(corpus, longest=3)
-    assert not guard.append("he said to be or")
+    assert not guard.append("he wrote to be or")
     assert not guard.append("not to be or so")
     assert [tuple(run) for run in guard.runs] == [(2, 6, 1)]
     rows = guard.documents(guard.runs[0], returning="licence").to_dicts()

@@ -251,7 +251,7 @@ REFUSED = {
         "removals",
         "removed_documents",
     ),
-    *("language_model", "matcher", "tokenizer", "warm", "quality"),
+    *("language_model", "matcher", "quotations", "tokenizer", "warm", "quality"),
 }
 REFUSED_OF_CONNECTIONS = {
     *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),

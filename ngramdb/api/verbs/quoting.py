@@ -1,0 +1,167 @@
+"""Checking the quotations in a text: found, in another document than cited, patched together, or absent.
+
+A quotation is searched in the stored texts, as an expression in which case, white space, quotation marks and
+dashes are folded. So it is found however the corpus is tokenized.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ngramdb import interrupts
+from ngramdb.errors import PhraseWarning
+
+# Quotation marks in pairs. An apostrophe within a word does not end a quotation.
+_QUOTED = re.compile(
+    r"“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」|\"([^\"]+)\"|(?<!\w)‘((?:[^‘’]|’(?=\w))+)’(?!\w)"
+)
+_SINGLE, _DOUBLE, _DASHES = "'‘’‚‛ʼ`´′", '"“”„‟«»″', "-‐‑‒–—―−"
+# A dash between words, with or without spaces, apart from a hyphen within a word.
+_DASH = re.compile(rf"\s*(?:[‒–—―]|--+)\s*|\s+[{_DASHES}]\s+")
+_ANY_DASH = rf"\s*[{_DASHES}]+\s*"
+# Left out by the author of the answer.
+_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.\.\.)\s*\]|…|\.\.\.)\s*")
+# Punctuation at a quotation's end may belong to the sentence around it.
+_EDGE = " \t\r\n,.;:!?…"
+
+FOUND, ELSEWHERE, PATCHED, ABSENT = "found", "elsewhere", "patched", "absent"
+# Words of a piece of a quotation that is patched together.
+PIECE = 4
+
+
+class Quotation(NamedTuple):
+    """A quotation in a text, its characters [start, stop), and the documents that have it.
+
+    Attributes
+    ----------
+    text : without quotation marks
+    status : 'found'; 'elsewhere', in another document than the cited one; 'patched', only in pieces; 'absent'
+    documents : the first documents that have it
+    pieces : of one that is patched together, each piece and the first documents that have it
+    """
+
+    start: int
+    stop: int
+    text: str
+    status: str
+    documents: tuple[int, ...]
+    pieces: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class _Search:
+    """Searches for quotations among the documents that meet a condition."""
+
+    def __init__(self, corpus: Any, where: str | None, params: Any, n_documents: int) -> None:
+        self.corpus = corpus if where is None else corpus.where(where, params=params)
+        self.n_documents = n_documents
+
+    def documents(self, expressions: Sequence[str], document: int | None = None) -> tuple[int, ...]:
+        """Return the first documents in which all expressions match; of one document, it or none."""
+        conditions = ["TEXT ~ ? IGNORE CASE"] * len(expressions)
+        values: list[Any] = list(expressions)
+        if document is not None:
+            conditions.append("doc_id = ?")
+            values.append(document)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PhraseWarning)  # of quotations without a rare word
+            rows = self.corpus.docs(
+                " AND ".join(conditions), params=values, returning=["doc_id"], limit=self.n_documents
+            )
+            return tuple(row[0] for row in rows.fetchall())
+
+
+def check(
+    corpus: Any, text: str, document: int | None, where: str | None, params: Any, n_documents: int
+) -> list[Quotation]:
+    """Implement `Corpus.quotations`."""
+    search = _Search(corpus, where, params, n_documents)
+    return [_checked(search, *found, document) for found in quoted(text)]
+
+
+def quoted(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the quotations of a text: their characters [start, stop), and their text without edges."""
+    for match in _QUOTED.finditer(text):
+        content = match.group(match.lastindex or 0)
+        if re.search(r"\w", content):
+            yield match.start(), match.end(), content.strip(_EDGE)
+
+
+def _checked(search: _Search, start: int, stop: int, text: str, document: int | None) -> Quotation:
+    interrupts.check()
+    parts = [expression(part) for part in _ELLIPSIS.split(text) if re.search(r"\w", part)]
+    if document is not None:
+        cited = search.documents(parts, document)
+        if cited:
+            return Quotation(start, stop, text, FOUND, cited, ())
+    found = search.documents(parts)
+    if found:
+        status = FOUND if document is None else ELSEWHERE
+        return Quotation(start, stop, text, status, found, ())
+    pieces = _pieces(search, text)
+    return Quotation(start, stop, text, PATCHED if pieces else ABSENT, (), pieces)
+
+
+def _pieces(search: _Search, text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return pieces of at least PIECE words that cover a quotation, as long as possible; () if none do.
+
+    Neighbours may overlap, so that the last piece is long enough, too.
+    """
+    words = _ELLIPSIS.sub(" ", text).split()
+    pieces: list[tuple[str, tuple[int, ...]]] = []
+    covered = 0
+    while covered < len(words):
+        for start in range(covered, max(-1, covered - PIECE), -1):
+            stop = _longest(search, words, start)
+            if stop - start >= PIECE and stop > covered:
+                break
+        else:
+            return ()
+        piece = " ".join(words[start:stop])
+        pieces.append((piece, search.documents([expression(piece)])))
+        covered = stop
+    return tuple(pieces)
+
+
+def _longest(search: _Search, words: list[str], start: int) -> int:
+    """Return the end of the longest piece from a word on that occurs; its start if that is too short."""
+
+    def occurs(stop: int) -> bool:
+        interrupts.check()
+        return bool(search.documents([expression(" ".join(words[start:stop]))]))
+
+    low, step = start + PIECE, PIECE
+    if low > len(words) or not occurs(low):
+        return start
+    high = len(words) + 1  # too long, or not tried
+    while low + 1 < high:
+        middle = min(low + step, high - 1)
+        if occurs(middle):
+            low, step = middle, 2 * step
+        else:
+            high, step = middle, max(1, (middle - low) // 2)
+    return low
+
+
+def expression(text: str) -> str:
+    """Return an expression for a quotation: white space, quotation marks and dashes are folded."""
+    text = text.strip()
+    parts = [
+        r"\s+".join(_of_word(word) for word in part.split()) for part in _DASH.split(text) if part.strip()
+    ]
+    edges = [r"\b" if re.match(r"\w", character) else "" for character in (text[:1], text[-1:])]
+    return edges[0] + _ANY_DASH.join(parts) + edges[1]
+
+
+def _of_word(word: str) -> str:
+    folded = []
+    for character in word:
+        for alike in (_SINGLE, _DOUBLE, _DASHES):
+            if character in alike:
+                folded.append(f"[{re.escape(alike)}]")
+                break
+        else:
+            folded.append(re.escape(character))
+    return "".join(folded)
