@@ -36,7 +36,7 @@ from ngramdb.executor.per_segment import (
     side_of,
 )
 from ngramdb.executor.result import Result, Row
-from ngramdb.interrupts import check, require_memory
+from ngramdb.interrupts import check, require_memory, waited_for
 from ngramdb.lazy import dataclass
 from ngramdb.patterns import Gram, StoredWords, TokenPattern, one_case, same_letters
 from ngramdb.planner.plan import AllDocs, Costs, DocExpr, PlanMeter
@@ -174,7 +174,8 @@ class _Selection:
         if self._classes is not None:
             listed = _folded(scan, places, counts, self._classes, self._plan)
         else:
-            order = np.argsort(-counts, kind="stable")[: self._plan.top]
+            # Of millions of counts it takes tenths of a second, and cannot be stopped.
+            order = waited_for(lambda: np.argsort(-counts, kind="stable"))[: self._plan.top]
             listed = Listed(scan, places[order], counts[order], len(counts))
         self._n_bytes += BYTES_PER_NGRAM * len(listed.counts)
         return listed

@@ -117,9 +117,14 @@ SAID = {
 
 
 @lru_cache
+def _signature_of(verb: str) -> inspect.Signature:
+    return inspect.signature(getattr(Corpus, verb))
+
+
+@lru_cache
 def arguments_of(verb: str) -> Mapping[str, tuple[str, ...]]:
     """Return the names of a verb's arguments with the names of their types, all of them keys of `KINDS`."""
-    parameters = inspect.signature(getattr(Corpus, verb)).parameters.values()
+    parameters = _signature_of(verb).parameters.values()
     return {one.name: tuple(str(one.annotation).split(" | ")) for one in parameters if one.name != "self"}
 
 
@@ -227,7 +232,7 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
             message = f"{name} of {verb} must be {', or '.join(SAID.get(kind, kind) for kind in known[name])}"
             raise Problem(400, message, parameter=name, type="InvalidArgument")
     try:
-        inspect.signature(getattr(Corpus, verb)).bind(corpus, **values)
+        _signature_of(verb).bind(corpus, **values)
     except TypeError as error:
         raise Problem(400, f"{verb}: {error}") from None
     return getattr(corpus, verb)(**values)
