@@ -173,6 +173,7 @@ class Corpus(Awaited):
         load = awaited(api.Corpus.load)
         matcher = awaited(api.Corpus.matcher)
         match_lengths = awaited(api.Corpus.match_lengths)
+        matcher = awaited(api.Corpus.matcher)
         near_duplicates = awaited(api.Corpus.near_duplicates)
         ngrams = awaited(api.Corpus.ngrams)
         novelty = awaited(api.Corpus.novelty)
