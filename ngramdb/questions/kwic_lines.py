@@ -28,6 +28,7 @@ from ngramdb.planner.plan import Costs, DocExpr, FieldKey, InPart, PlanMeter
 from ngramdb.questions.docs import documents_in_order
 from ngramdb.questions.document_columns import ReturnedColumns
 from ngramdb.questions.groups import forms
+from ngramdb.questions.kwic_edges import Edges, LinePlaces, Side
 from ngramdb.questions.kwic_order import TokensAt
 from ngramdb.questions.kwic_text import Contexts, Display, Line, Shown, contexts_of
 from ngramdb.segments.base import Segment
@@ -182,6 +183,14 @@ class SegmentLines:
         places = zip(*(column.tolist() for column in columns), strict=True)
         cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
         return documents, [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
+
+    def edges(self, chosen: IntArray, side: Side) -> Edges:
+        """Return the texts next to the matches of these lines (ascending)."""
+        part = self.occurrences[chosen]
+        documents, first = self.segment.index.places_at(part.starts)
+        columns = (documents, first.astype(np.int64), self._ordinals(chosen), *self.sides(chosen))
+        places = LinePlaces(part.starts, part.stops, *columns, part.cuts)
+        return self._shown_by.edges(places, lambda some: self._lines(chosen[some])[1], side)
 
     def batch(self, chosen: IntArray) -> list[Row]:
         """Return the lines with these numbers, in this order. Each document is read once."""
@@ -342,6 +351,16 @@ class AllLines:
             return found
 
         return tokens_of
+
+    def edges(self, lines: IntArray, side: Side) -> Edges:
+        """Return the texts next to the matches of lines (ascending)."""
+        bounds = np.searchsorted(lines, self._first)
+        found = Edges([], [])
+        for part, first, (start, stop) in zip(self._parts, self._first[:-1], pairwise(bounds), strict=True):
+            texts, whole = part.edges(lines[start:stop] - first, side) if start < stop else ((), ())
+            found.texts.extend(texts)
+            found.whole.extend(whole)
+        return found
 
     def rows(self, pieces: Iterable[IntArray]) -> Iterator[tuple[SegmentLines, Row]]:
         """Yield the lines with the numbers in these arrays, in their order."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from ngramdb.patterns import Gram, Pattern
 from ngramdb.planner.plan import Actual, Costs, DocExpr, FieldKey, InPart, Plan, PlanMeter, changed
 from ngramdb.planner.plan.nodes import Node
 from ngramdb.questions.document_columns import ReturnedColumns
-from ngramdb.questions.kwic_lines import BATCH_LINES, SHOWN_PIECE, AllLines, Search, SegmentLines, lines_in
+from ngramdb.questions.kwic_edges import Side, ordered_by_edges
+from ngramdb.questions.kwic_lines import BATCH_LINES, AllLines, Search, SegmentLines, lines_in
 from ngramdb.questions.kwic_order import ContextKeys, ContextOrder, first_in_order
-from ngramdb.questions.kwic_text import sought_text
+from ngramdb.questions.kwic_text import Shown, sought_text
 from ngramdb.questions.plans import Query
 from ngramdb.questions.sampling import Drawing, Sampling, corpus_salt, ranks
 from ngramdb.source import IntArray
@@ -236,9 +238,15 @@ def _by_context(
             FORM_PIECE,
         )
     elif within_tokens:
-        numbers = first_in_order(
-            len(lines), stop, lambda some: iter([_by_shown_text(plan, lines, some)]), SHOWN_PIECE
-        )
+        side = Side(plan.order == BY_LEFT, plan.order == BY_RIGHT, plan.depth)
+
+        def texts(some: IntArray) -> list[str]:
+            return [Shown(*row[2:5]).at(side) for _, row in lines.rows([some])]
+
+        def by_text(some: IntArray) -> Iterator[IntArray]:
+            return ordered_by_edges(some, partial(lines.edges, side=side), texts, side, plan.descending)
+
+        numbers = first_in_order(len(lines), stop, by_text, FORM_PIECE)
     else:
         to_left = plan.order == BY_LEFT
         keys = ContextKeys(plan.corpus.tokenizer, to_left)
@@ -258,16 +266,3 @@ def _between(pieces: Iterable[IntArray], start: int, stop: int) -> Iterator[IntA
             yield some[first:last]
         if position >= stop:
             break
-
-
-def _by_shown_text(plan: Concordance, lines: AllLines, numbers: IntArray) -> IntArray:
-    """Return the order of lines by their matches, or by shown contexts if matches may end within a token."""
-    keys: list[Any] = []
-    for _, row in lines.rows([numbers]):
-        left, match, right = (text.casefold().split() for text in row[2:5])
-        if plan.order == BY_LEFT:
-            keys.append(tuple(reversed(left))[: plan.depth])
-        else:
-            keys.append(" ".join(match if plan.order == BY_FORM else right[: plan.depth]))
-    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending)
-    return numbers[np.array(order, dtype=np.int64)]

@@ -8,17 +8,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from itertools import islice
+from collections.abc import Callable
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import interrupts
 from ngramdb.conditions.stored_text import Sought, places_in_tokens, solid, token_places
 from ngramdb.diacritics import first_cut, last_cut
 from ngramdb.patterns import Pattern, StoredText, Variants
 from ngramdb.questions.document_columns import document_text
+from ngramdb.questions.kwic_edges import (
+    EDGE_CHARACTERS,
+    Edges,
+    LinePlaces,
+    Side,
+    beginning,
+    spelled_rows,
+    tokens_beside,
+    variants_of,
+)
 from ngramdb.segments.base import Segment
+from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
 
 # Limits of the cache of documents' words: documents, and words of all of them (some 24 bytes each).
@@ -27,6 +40,9 @@ MOST_RECENT_TOKENS = 1 << 20
 # Tokens next to a window that complete a letter at its edge: an emoji of four people has 25 bytes.
 AROUND = 32
 BEYOND_ASCII = b"\x80"
+# Matches of more tokens are compared by their shown texts at once, with so many between two interrupt checks.
+MOST_IN_EDGES = 64
+CHECK_LINES = 256
 
 
 class Line(NamedTuple):
@@ -49,12 +65,20 @@ class Line(NamedTuple):
     cuts: tuple[int, int] | None = None
 
 
+# Returns the lines of these numbers.
+Lines = Callable[[IntArray], list[Line]]
+
+
 class Shown(NamedTuple):
     """The three texts of a line of KWIC; joined, a slice of the document."""
 
     left: str
     match: str
     right: str
+
+    def at(self, side: Side) -> str:
+        """Return the text that lines are compared by."""
+        return self.left if side.left else self.right if side.right else self.match
 
 
 def sought_text(pattern: Pattern | None) -> Sought | None:
@@ -93,6 +117,14 @@ class Contexts(ABC):
         The result is None if the text now has other tokens than when it was loaded. Callers pass lines in the
         order of the text. Cost: a pass over the text for each document.
         """
+
+    def edges(self, places: LinePlaces, lines: Lines, side: Side) -> Edges:
+        """Return the texts next to the matches of lines, in the order of the text."""
+        found = []
+        for start in range(0, len(places), CHECK_LINES):
+            interrupts.check()
+            found += lines(np.arange(start, min(start + CHECK_LINES, len(places))))
+        return Edges([self.show(line).at(side) for line in found], [True] * len(found))
 
     def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
         """Return the tokens of a line, and the match's start and stop among them.
@@ -177,6 +209,43 @@ class SpelledContexts(Contexts):
         ahead = self._spelled(ids[:first]) if left >= BEYOND_ASCII else b""
         behind = self._spelled(ids[last:]) if right and self._may_join(ids[last : last + 1]) else b""
         return Shown(_completed_left(ahead, left), _text(match), _completed_right(right, behind))
+
+    def edges(self, places: LinePlaces, lines: Lines, side: Side) -> Edges:
+        if not len(places) or (places.stops - places.starts).max() > MOST_IN_EDGES:
+            return super().edges(places, lines, side)
+        first, variants = variants_of(self._segment.index, places)
+        parts = [self._parts(line) for line in lines(first)]
+        if not (side.left or side.right):
+            texts = [_text(match) for _, match, _ in parts]
+            return Edges([texts[i] for i in variants.tolist()], [True] * len(places))
+        tokens, is_all, beyond = tokens_beside(self._segment.index, places, side.left)
+        rows = spelled_rows(tokens, self._tokenizer)
+        if rows is None:
+            return super().edges(places, lines, side)
+        if not side.left:
+            joining = [token for token in np.unique(beyond).tolist() if self._joins(token)]
+            is_all &= ~np.isin(beyond, joining)
+        columns = zip(rows, variants.tolist(), is_all.tolist(), strict=True)
+        if side.left:
+            contents = [(row + parts[i][0], whole) for row, i, whole in columns]
+            whole = [whole and not content >= BEYOND_ASCII for content, whole in contents]
+            return Edges([_text(content) for content, _ in contents], whole)
+        contents = [(parts[i][2] + row, whole) for row, i, whole in columns]
+        texts = [_text(content) if whole else beginning(content) for content, whole in contents]
+        return Edges(texts, is_all.tolist())
+
+    def _joins(self, token: int) -> bool:
+        """Return True if a context may be completed beyond its last token, before this one; -1 is none."""
+        if token < 0:
+            return self._segment.n_breaks > 0
+        return self._may_join(np.array([token], dtype=np.uint32))
+
+    def _parts(self, line: Line) -> tuple[bytes, bytes, bytes]:
+        """Return the bytes of a match's tokens before, within and after the match."""
+        ids, _, _ = self._ids(line._replace(before=0, after=0))
+        content = self._spelled(ids)
+        place = self._within(line, content, ids)
+        return content[: place.start], content[place], content[place.stop :]
 
     def _within(self, line: Line, content: bytes, ids: NDArray[np.uint32]) -> slice:
         """Return the slice of the match in the bytes of its tokens."""
@@ -276,6 +345,58 @@ class StoredContexts(Contexts):
         begin = last_cut(text, begin) if begin < start else start
         end = first_cut(text, end) if stop < end else stop
         return begin, start, stop, end
+
+    def edges(self, places: LinePlaces, lines: Lines, side: Side) -> Edges:
+        edges = Edges([], [])
+        bounds = np.flatnonzero(np.diff(places.documents)) + 1
+        for start, stop in pairwise([0, *bounds.tolist(), len(places)]):
+            interrupts.check()
+            some = places.between(start, stop)
+            words = self._words(int(some.documents[0])) if len(some) else None
+            if words is not None and len(words.starts) and not (self._sought is None and some.cuts is None):
+                found = self._edges_in(words, some, side)
+            else:
+                found = super().edges(some, lambda chosen, start=start: lines(chosen + start), side)
+            edges.texts.extend(found.texts)
+            edges.whole.extend(found.whole)
+        return edges
+
+    def _edges_in(self, words: Words, places: LinePlaces, side: Side) -> Edges:
+        """Return the edges of lines of one document, by the rules of `_bounds`."""
+        text, n = words.text, len(words.starts)
+        first, last = places.first, places.last
+        starts, stops = words.starts[first], words.stops[last - 1]
+        if self._sought is not None:
+            numbers = np.searchsorted(words.first, first) + places.nths
+            is_match = numbers < np.searchsorted(words.first, first + 1)
+            begins = words.matches[numbers[is_match]]
+            starts[is_match], stops[is_match] = begins, begins + self._sought.length
+        elif places.cuts is not None:
+            starts, stops = starts + places.cuts[:, 0], stops - places.cuts[:, 1]
+        if not (side.left or side.right):
+            slices, whole = zip(starts.tolist(), stops.tolist(), strict=True), [True] * len(places)
+        elif self._bare:
+            slices, whole = zip(stops.tolist(), stops.tolist(), strict=True), [True] * len(places)
+        elif side.left:
+            before = first - places.before
+            begins = np.minimum(np.where(before <= 0, 0, words.starts[np.maximum(before, 0)]), starts)
+            cut = np.maximum(begins, starts - EDGE_CHARACTERS)
+            slices = zip(cut.tolist(), starts.tolist(), strict=True)
+            whole = [
+                begin == at and (begin >= start or text[begin].isascii() or begin == 0)
+                for begin, at, start in zip(begins.tolist(), cut.tolist(), starts.tolist(), strict=True)
+            ]
+        else:
+            after = last + places.after
+            ends = np.where(after >= n, len(text), words.stops[np.minimum(after, n) - 1])
+            ends = np.maximum(ends, stops)
+            cut = np.minimum(ends, stops + EDGE_CHARACTERS)
+            slices = zip(stops.tolist(), cut.tolist(), strict=True)
+            whole = [
+                end == at and (end <= stop or end >= len(text) or text[end].isascii())
+                for end, at, stop in zip(ends.tolist(), cut.tolist(), stops.tolist(), strict=True)
+            ]
+        return Edges([_shown(text[start:stop]) for start, stop in slices], whole)
 
     def _match(self, words: Words, number: int) -> tuple[int, int]:
         """Return the characters of a match, (0, 0) if there is none."""
