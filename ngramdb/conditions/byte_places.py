@@ -33,14 +33,19 @@ def byte_places(segment: Segment, tokenizer: Tokenizer, i: int, content: bytes) 
         else token_places(segment, tokenizer, i, text)
     )
     if found is None:
-        raise ExecutionError(
-            f"{segment.path}: the text of document {segment.doc_id(i)} has other tokens than when it was "
-            "loaded or cut, so no part of the text can be found in its tokens: load it again"
-        )
+        raise other_tokens(segment, i)
     interrupts.check()
     before = bytes_before(text)
     interrupts.check()
     return before[found.starts], before[found.stops]
+
+
+def other_tokens(segment: Segment, i: int) -> ExecutionError:
+    """Return the error for a document whose tokens are not those of its text."""
+    return ExecutionError(
+        f"{segment.path}: the text of document {segment.doc_id(i)} has other tokens than when it was "
+        "loaded or cut, so no part of the text can be found in its tokens: load it again"
+    )
 
 
 def sizes_of(ids: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:

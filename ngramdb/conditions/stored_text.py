@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.fork_safety import cached_property
 from ngramdb.patterns import Gram, StoredText, StoredWords, one_case
 from ngramdb.segments.base import Segment
+from ngramdb.segments.recent import Recent
 from ngramdb.segments.text import token_flags
 from ngramdb.source import IntArray
 from ngramdb.tokenizers.base import Tokenizer
@@ -225,8 +226,24 @@ class TokenPlaces(NamedTuple):
 def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
     """Return the places of document i's tokens in its text; None if they are not the text's tokens.
 
-    Cost: a pass over the text, which is tokenized again but under `words`.
+    Cost: a pass over the text, which is tokenized again but under `words`; nothing for those used last.
     """
+    key = _NUMBERS.setdefault(segment, next(_COUNTER)), i
+    found = _PLACES.get(key)
+    if found is None:
+        found = _places_in(segment, tokenizer, i, text)
+    if found is not None:
+        _PLACES.keep(key, found, found.starts.nbytes + found.stops.nbytes)
+    return found
+
+
+# A statement finds matches by the places of tokens, and then shows them.
+_PLACES: Recent[TokenPlaces] = Recent(1 << 24)
+_NUMBERS: WeakKeyDictionary[Segment, int] = WeakKeyDictionary()
+_COUNTER = count()
+
+
+def _places_in(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
     if tokenizer.has_places:
         return _placed_again(segment, tokenizer, i, text)
     characters = np.flatnonzero(solid(text))

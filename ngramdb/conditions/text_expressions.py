@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.text.expressions import TextProgram
-from ngramdb.conditions.byte_places import byte_places, bytes_before
+from ngramdb.conditions.byte_places import byte_places, other_tokens
 from ngramdb.conditions.stored_text import CHECK_DOCUMENTS, Places, token_places
 from ngramdb.patterns import StoredExpression, text_literals, text_programs
 from ngramdb.segments.base import Segment
@@ -122,31 +123,47 @@ class ExpressionMatches:
 
     def _placed(self, i: int, content: bytes, spans: Spans) -> Places:
         """Return the tokens that overlap the matches of document i, at least one each."""
-        begins, ends = byte_places(self._segment, self._tokenizer, i, content)
+        begins, ends, spans = self._tokens(i, content, spans)
         first_position = int(self._segment.index.document_bounds(np.array([i], dtype=np.uint32))[0][0])
         n = len(begins)
         interrupts.check()
         if not n:
-            tokens = np.tile([[0, len(content)]], (len(spans), 1))
             place = np.full(len(spans), first_position, dtype=np.uint32)
-            return Places(place, place + np.uint32(1), self._cuts(content, tokens, spans))
+            length = len(content if self._is_spelled else content.decode("utf-8", "surrogateescape"))
+            cuts = np.stack([spans[:, 0], length - spans[:, 1]], axis=1)
+            return Places(place, place + np.uint32(1), cuts)
         first = np.minimum(np.searchsorted(ends, spans[:, 0], side="right"), n - 1)
         last = np.maximum(np.searchsorted(begins, spans[:, 1], side="left"), first + 1)
         interrupts.check()
-        cuts = self._cuts(content, np.stack([begins[first], ends[last - 1]], axis=1), spans)
+        cuts = np.stack([spans[:, 0] - begins[first], ends[last - 1] - spans[:, 1]], axis=1)
         interrupts.check()
         breaks = self._segment.breaks(i)
         starts = first + np.searchsorted(breaks, first, side="right") + first_position
         stops = last + np.searchsorted(breaks, last - 1, side="right") + first_position
         return Places(starts.astype(np.uint32), stops.astype(np.uint32), cuts)
 
-    def _cuts(self, content: bytes, tokens: Spans, spans: Spans) -> NDArray[np.int64]:
-        """Return how much of the first and of the last token is beside each match."""
-        is_spelled = self._tokenizer.token_bytes is not None or self._tokenizer.kind == "chars"
-        if not (is_spelled or content.isascii()):
-            before = bytes_before(content.decode("utf-8", "surrogateescape"))
-            tokens, spans = np.searchsorted(before, tokens), np.searchsorted(before, spans)
-        return np.stack([spans[:, 0] - tokens[:, 0], tokens[:, 1] - spans[:, 1]], axis=1)
+    @property
+    def _is_spelled(self) -> bool:
+        """True if tokens spell the text, and cuts are in bytes."""
+        return self._tokenizer.token_bytes is not None or self._tokenizer.kind == "chars"
+
+    def _tokens(self, i: int, content: bytes, spans: Spans) -> tuple[Spans, Spans, Spans]:
+        """Return where the tokens of document i begin and end, and the matches, in bytes or in characters."""
+        if self._is_spelled or content.isascii():
+            return *byte_places(self._segment, self._tokenizer, i, content), spans
+        text = content.decode("utf-8", "surrogateescape")
+        places = token_places(self._segment, self._tokenizer, i, text)
+        if places is None:
+            raise other_tokens(self._segment, i)
+        return places.starts, places.stops, _in_characters(content, spans)
+
+
+def _in_characters(content: bytes, spans: Spans) -> Spans:
+    """Return ranges of bytes of a text as ranges of characters. Cost: a pass over it."""
+    bounds, places = np.unique(spans, return_inverse=True)
+    pieces = pairwise([0, *bounds.tolist()])
+    lengths = [len(content[start:stop].decode("utf-8", "surrogateescape")) for start, stop in pieces]
+    return np.cumsum(lengths, dtype=np.int64)[places.reshape(spans.shape)]
 
 
 def holds_token(

@@ -191,7 +191,8 @@ class VocabularyText:
                 if len(self._recent) >= KEPT:
                     self._recent.clear()
                 self._recent[expression] = found
-        return found.copy()
+        ids: IntArray = found.copy()
+        return ids
 
     def _matching(self, expression: bytes) -> IntArray:
         # Python searches for a string at once, and tries `^` at each place.

@@ -15,7 +15,6 @@ Invariant: every frame but the last holds FRAME_BYTES; a document without stored
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -25,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError
-from ngramdb.fork_safety import cached_property, lock
+from ngramdb.fork_safety import cached_property
 from ngramdb.segments.base import Numbers, Part, Segment, chunks, runs
 from ngramdb.segments.container.layout import piece_offsets
+from ngramdb.segments.recent import Recent
 
 if TYPE_CHECKING:
     from zstandard import ZstdCompressor
@@ -201,30 +201,7 @@ class TextStream:
             writer.add(name, data, dtype)
 
 
-class Frames:
-    """The frames of all readers that were used last. Threads may share it."""
-
-    def __init__(self, most_bytes: int) -> None:
-        """Keep up to `most_bytes`."""
-        self._most_bytes = most_bytes
-        self._kept: OrderedDict[tuple[int, int], bytes] = OrderedDict()
-        self._n_bytes = 0
-        self._lock = lock()
-
-    def get(self, reader: int, k: int) -> bytes | None:
-        """Return frame k of a reader, or None if it is not kept."""
-        return self._kept.get((reader, k))
-
-    def keep(self, reader: int, k: int, content: bytes) -> None:
-        """Keep a frame as the one that was used last."""
-        with self._lock:
-            self._n_bytes += len(content) - len(self._kept.pop((reader, k), b""))
-            self._kept[reader, k] = content
-            while self._n_bytes > self._most_bytes:
-                self._n_bytes -= len(self._kept.popitem(last=False)[1])
-
-
-_FRAMES = Frames(KEPT_BYTES)
+_FRAMES: Recent[bytes] = Recent(KEPT_BYTES)
 _READERS = count()
 
 
@@ -314,9 +291,9 @@ class TextReader:
     def _frame(self, k: int) -> bytes:
         number, content = self._last
         if number != k:
-            kept = _FRAMES.get(self._number, k)
+            kept = _FRAMES.get((self._number, k))
             content = self._decompress(k) if kept is None else kept
-            _FRAMES.keep(self._number, k, content)
+            _FRAMES.keep((self._number, k), content, len(content))
             self._last = (k, content)
         return content
 

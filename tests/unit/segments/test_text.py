@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import CorruptionError
 from ngramdb.segments import text as text_module
-from ngramdb.segments.text import FRAME_BYTES, Frames, TextBuilder, TextReader
+from ngramdb.segments.recent import Recent
+from ngramdb.segments.text import FRAME_BYTES, TextBuilder, TextReader
 
 
 class Sections:
@@ -175,16 +176,15 @@ def test_any_damaged_offset_gives_an_error_and_never_a_crash():
     assert n_errors > 1000
 
 
-def test_frames_used_last_are_kept_up_to_a_number_of_bytes():
-    frames = Frames(10)
+def test_values_used_last_are_kept_up_to_a_number_of_bytes():
+    recent = Recent(10)
     for k in range(4):
-        frames.keep(0, k, b"abcd")
-    assert [frames.get(0, k) for k in range(4)] == [None, None, b"abcd", b"abcd"]
-    frames.keep(0, 2, b"abcd")
-    frames.keep(1, 0, b"ef")
-    frames.keep(1, 1, b"g")
-    assert frames.get(0, 3) is None
-    assert (frames.get(0, 2), frames.get(1, 0), frames.get(1, 1)) == (b"abcd", b"ef", b"g")
+        recent.keep((0, k), "four", 4)
+    assert [recent.get((0, k)) for k in range(4)] == [None, None, "four", "four"]
+    for key, value, n_bytes in (((0, 2), "four", 4), ((1, 0), "two", 2), ((1, 1), "one", 1)):
+        recent.keep(key, value, n_bytes)
+    assert recent.get((0, 3)) is None
+    assert [recent.get(key) for key in ((0, 2), (1, 0), (1, 1))] == ["four", "two", "one"]
 
 
 def test_a_frame_is_decompressed_once_for_documents_in_any_order(monkeypatch):
