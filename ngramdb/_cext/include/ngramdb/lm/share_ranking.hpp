@@ -64,12 +64,17 @@ class Ranking {
   // count.
   std::vector<Entry> top(const Listed& listed, size_t k) const {
     std::vector<Entry> best;
+    double least = 0.0;  // of the k best so far
+    const auto shrink = [&] {
+      keep_best(best, k);
+      if (k > 0 && best.size() == k) least = std::max_element(best.begin(), best.end(), is_before)->first;
+    };
     for (size_t i = 0; i < listed.n; ++i) {
-      if (is_possible(listed.probs[i])) best.emplace_back(listed.probs[i], listed.places[i]);
+      if (!(listed.probs[i] >= least) || !is_possible(listed.probs[i])) continue;
+      best.emplace_back(listed.probs[i], listed.places[i]);
+      if (best.size() / 2 > k + kSpare) shrink();
     }
-    keep_best(best, k);
-    double least = 0.0;
-    if (k > 0 && best.size() == k) least = std::max_element(best.begin(), best.end(), is_before)->first;
+    shrink();
     size_t n_others = 0;
     for (size_t r = 0; r < n_possible_ && n_others < k; ++r) {
       const double prob = listed.rest * sorted_[r];
@@ -111,6 +116,8 @@ class Ranking {
  private:
   // Sums that are rounded differently must not make a nucleus differ.
   static constexpr double kRounding = 1e-12;
+  // Candidates of the k best are sorted out when there are twice as many as that many more than k.
+  static constexpr size_t kSpare = 16;
   // Temperatures whose weights are kept.
   static constexpr size_t kKept = 4;
 

@@ -388,7 +388,7 @@ class Walk {
   // Records of contexts with more rows than this are kept: computing one from fewer costs less than a miss.
   static constexpr uint64_t kKeptFrom = 24;
   // The same of lists of successors.
-  static constexpr uint64_t kListedFrom = 512;
+  static constexpr uint64_t kListedFrom = 64;
   // Left neighbours are carried along from n-gram to n-gram if these have this length and more rows than that.
   static constexpr uint32_t kRepeatedLength = 32;
   static constexpr uint64_t kRepeated = 256;

@@ -50,19 +50,22 @@ class ShareList {
     const auto added = entries_.begin() + static_cast<std::ptrdiff_t>(n_merged_);
     // In a damaged file they may stand in any order.
     if (!std::is_sorted(added, entries_.end(), is_before)) std::stable_sort(added, entries_.end(), is_before);
-    merged_.resize(entries_.size());
-    std::merge(entries_.begin(), added, added, entries_.end(), merged_.begin(), is_before);
-    size_t n = 0;
-    for (const Entry& entry : merged_) {
-      if (n > 0 && merged_[n - 1].first == entry.first) {
-        merged_[n - 1].second = change(merged_[n - 1].second, entry.second);
+    merged_.clear();
+    merged_.reserve(entries_.size());
+    const auto take = [&](const Entry& entry) {
+      if (!merged_.empty() && merged_.back().first == entry.first) {
+        merged_.back().second = change(merged_.back().second, entry.second);
       } else {
-        merged_[n++] = entry;
+        merged_.push_back(entry);
       }
-    }
-    merged_.resize(n);
+    };
+    auto has = entries_.begin();
+    auto next = added;
+    while (has != added && next != entries_.end()) take(next->first < has->first ? *next++ : *has++);
+    std::for_each(has, added, take);
+    std::for_each(next, entries_.end(), take);
     entries_.swap(merged_);
-    n_merged_ = n;
+    n_merged_ = entries_.size();
   }
 
   double rest_ = 1.0;
