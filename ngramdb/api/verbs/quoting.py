@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ngramdb import interrupts
-from ngramdb.errors import PhraseWarning
+from ngramdb.errors import InvalidArgument, PhraseWarning
 
 # Quotation marks in pairs. An apostrophe within a word does not end a quotation.
 _QUOTED = re.compile(
@@ -52,14 +52,46 @@ class Quotation(NamedTuple):
 
 
 class _Search:
-    """Searches for quotations among the documents that meet a condition."""
+    """Searches for quotations in a corpus."""
 
-    def __init__(self, corpus: Any, where: str | None, params: Any, n_documents: int) -> None:
-        self.corpus = corpus if where is None else corpus.where(where, params=params)
+    def __init__(self, corpus: Any, n_documents: int, is_broken: bool) -> None:
+        self.corpus = corpus
         self.n_documents = n_documents
+        # Texts of documents that something was cut out of do not show where: no match may cross a cut.
+        self.reads_texts = not is_broken
 
-    def documents(self, expressions: Sequence[str], document: int | None = None) -> tuple[int, ...]:
-        """Return the first documents in which all expressions match; of one document, it or none."""
+    def cited(self, parts: Sequence[str], document: int) -> tuple[int, ...]:
+        """Return the document if it has all parts, else nothing."""
+        if not self.reads_texts:
+            return self._matching(parts, document)
+        return (document,) if self._has(document, [expression(part) for part in parts]) else ()
+
+    def documents(self, parts: Sequence[str]) -> tuple[int, ...]:
+        """Return the first documents that have all parts, only ones with the same tokens if there are any."""
+        if self.reads_texts and self.corpus.tokenizer.kind != "tokens":
+            expressions = [expression(part) for part in parts]
+            found = [document for document in self._with_tokens(parts[0]) if self._has(document, expressions)]
+            if found:
+                return tuple(found)
+        return self._matching(parts, None)
+
+    def _with_tokens(self, text: str) -> list[int]:
+        for spelled in (text, " " + text):
+            ids = self.corpus.tokenizer.encode(spelled)
+            if len(ids) and self.corpus.count(ids):
+                rows = self.corpus.trace(ids, min_length=len(ids), docs=self.n_documents).fetchall()
+                return [document for row in rows for document in row[-1]]
+        return []
+
+    def _has(self, document: int, expressions: Sequence[str]) -> bool:
+        try:
+            text = self.corpus.document(document).text
+        except InvalidArgument:  # an answer may cite what does not exist
+            return False
+        return all(re.search(wanted, text, re.IGNORECASE) for wanted in expressions)
+
+    def _matching(self, parts: Sequence[str], document: int | None) -> tuple[int, ...]:
+        expressions = [expression(part) for part in parts]
         conditions = ["TEXT ~ ? IGNORE CASE"] * len(expressions)
         values: list[Any] = list(expressions)
         if document is not None:
@@ -73,11 +105,9 @@ class _Search:
             return tuple(row[0] for row in rows.fetchall())
 
 
-def check(
-    corpus: Any, text: str, document: int | None, where: str | None, params: Any, n_documents: int
-) -> list[Quotation]:
-    """Implement `Corpus.quotations`."""
-    search = _Search(corpus, where, params, n_documents)
+def check(corpus: Any, text: str, document: int | None, n_documents: int, is_broken: bool) -> list[Quotation]:
+    """Implement `Corpus.quotations`; is_broken: whether something was cut out of a document."""
+    search = _Search(corpus, n_documents, is_broken)
     return [_checked(search, *found, document) for found in quoted(text)]
 
 
@@ -91,9 +121,9 @@ def quoted(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _checked(search: _Search, start: int, stop: int, text: str, document: int | None) -> Quotation:
     interrupts.check()
-    parts = [expression(part) for part in _ELLIPSIS.split(text) if re.search(r"\w", part)]
+    parts = [part for part in _ELLIPSIS.split(text) if re.search(r"\w", part)]
     if document is not None:
-        cited = search.documents(parts, document)
+        cited = search.cited(parts, document)
         if cited:
             return Quotation(start, stop, text, FOUND, cited, ())
     found = search.documents(parts)
@@ -120,7 +150,7 @@ def _pieces(search: _Search, text: str) -> tuple[tuple[str, tuple[int, ...]], ..
         else:
             return ()
         piece = " ".join(words[start:stop])
-        pieces.append((piece, search.documents([expression(piece)])))
+        pieces.append((piece, search.documents([piece])))
         covered = stop
     return tuple(pieces)
 
@@ -130,7 +160,7 @@ def _longest(search: _Search, words: list[str], start: int) -> int:
 
     def occurs(stop: int) -> bool:
         interrupts.check()
-        return bool(search.documents([expression(" ".join(words[start:stop]))]))
+        return bool(search.documents([" ".join(words[start:stop])]))
 
     low, step = start + PIECE, PIECE
     if low > len(words) or not occurs(low):

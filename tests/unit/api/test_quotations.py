@@ -163,6 +163,20 @@ def test_what_is_a_quotation():
     assert texts("no quotation") == []
 
 
+def test_nothing_matches_across_a_cut(corpus):
+    corpus.cut_spans("shallow")
+    for document in (None, 0):
+        first, second = corpus.quotations(
+            "“wades in the water and” “The heron wades in the”", document=document
+        )
+        assert (first.status, second.status) == ("absent", "found")
+
+
+def test_a_citation_of_no_document(corpus):
+    (one,) = corpus.quotations("“waits for a fish”", document=99)
+    assert (one.status, one.documents) == ("elsewhere", (0,))
+
+
 def test_errors(corpus):
     with pytest.raises(InvalidArgument, match="docs must be"):
         corpus.quotations("“a”", docs=0)
