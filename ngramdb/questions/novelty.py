@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.conditions.stored_text import longest_matches
-from ngramdb.errors import PlanError
+from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import check
 from ngramdb.language import ast
-from ngramdb.lazy import dataclass
+from ngramdb.lazy import dataclass, lazy_pattern
 from ngramdb.lm.group_measures import grown
 from ngramdb.lm.models import pack
 from ngramdb.planner.plan import Plan
@@ -52,6 +52,7 @@ MATCH_COLUMNS = {"position": int, "token": str, "token_id": int, "length": int, 
 # Lengths without NGRAMS, and those of the creativity index.
 LENGTHS = (1, 20)
 CREATIVE = (5, 12)
+_LENGTHS = lazy_pattern(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 # Longer n-grams are not compared.
 LONGEST = 1000
 
@@ -63,7 +64,10 @@ class LengthRange(Spelling):
         return (Parameter(name, "lengths", "lengths of n-grams: 5, or 1..20", "1..20"),)
 
     def argument(self, name: str, given: Any) -> dict[str, Any]:
-        low, _, high = str(given[name]).partition("..")
+        text = str(given[name])
+        if _LENGTHS.fullmatch(text) is None:
+            raise InvalidArgument(f"{name} must be the length of n-grams, or a range as 1..20, not {text!r}")
+        low, _, high = text.partition("..")
         return {name: (int(low), int(high or low))}
 
     def write(self, statement: Statement, name: str, arguments: dict[str, Any]) -> None:

@@ -270,7 +270,10 @@ class Requests:
             where = rng.choice(
                 [None, None, None, [], [["n > 1", None]], [[rng.choice(CONDITIONS), value()]], value()]
             )
-            return "POST", f"/c/verbs/{verb}", {}, self._json({"arguments": given, "where": where})
+            asked = {"arguments": given, "where": where}
+            if names and rng.random() < 0.2:  # a batch
+                asked["each"] = {names[0]: rng.choice([[given[names[0]]] * 2, [value(), value()], value()])}
+            return "POST", f"/c/verbs/{verb}", {}, self._json(asked)
         target, body = rng.choice(
             [
                 (

@@ -130,6 +130,12 @@ def test_flags_beside_a_pattern_are_of_the_whole_pattern(client: Any, pattern: s
         assert client.ask(f"/sayings/count.json?pattern={quote(pattern)}&match_text").status == 400
 
 
+@pytest.mark.parametrize("n", ["n", "1..x", "..", "9" * 5000, ""])
+def test_lengths_that_are_not_numbers_are_refused(client: Any, n: str) -> None:
+    found = client.json("/sayings/novelty", "POST", {"q": "time flies", "n": n})
+    assert found["status"] == 400 and "a range" in found["error"]
+
+
 def test_the_smoothing_of_a_measure(client: Any) -> None:
     target = "/sayings/keywords?where=kind='joke'&by=simple&limit=1"
     found = client.json(f"{target}&smoothing=1000")
