@@ -25,6 +25,7 @@ class Team:
     def __init__(self, threads: int | None) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ngramdb-aio")
         self._running: set[Interrupt] = set()
+        self._is_closed = False
 
     async def run(self, work: Callable[[], Value], token: Interrupt | None = None) -> Value:
         """Run `work` in a thread under a token, and return its value.
@@ -44,10 +45,9 @@ class Team:
             with token, verbs.collected(told):
                 return work()
 
-        try:
-            job = self._pool.submit(copy_context().run, done)
-        except RuntimeError:
-            raise ExecutionError("the connection is closed") from None
+        if self._is_closed:
+            raise ExecutionError("the connection is closed")
+        job = self._pool.submit(copy_context().run, done)
         waiting = asyncio.wrap_future(job)
         self._running.add(token)
         try:
@@ -84,6 +84,7 @@ class Team:
 
     async def close(self) -> None:
         """Stop all work, and end the threads."""
+        self._is_closed = True
         self.interrupt()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._pool.shutdown)

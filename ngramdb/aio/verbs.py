@@ -125,7 +125,10 @@ class Corpus(Awaited):
         *args: Given.args,
         **named: Given.kwargs,
     ) -> list[Value]:
-        """Call a verb of `ngramdb.Corpus` for each of many texts or n-grams: as `ngramdb.Corpus.batch`."""
+        """Call a verb of `ngramdb.Corpus` for each of many texts or n-grams, as `ngramdb.Corpus.batch`.
+
+        Tables among the answers are of the class `ngramdb.Result`; read long ones in a thread.
+        """
         found: list[Value] = await self._answer(lambda: self.sync.batch(verb, items, *args, **named))
         return found
 
