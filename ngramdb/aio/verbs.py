@@ -186,6 +186,7 @@ class Corpus(Awaited):
         prob_many = awaited(api.Corpus.prob_many)
         quotations = awaited(api.Corpus.quotations)
         quality = awaited(api.Corpus.quality)
+        quotations = awaited(api.Corpus.quotations)
         removals = awaited(api.Corpus.removals)
         removed_documents = stepped(api.Corpus.removed_documents)
         restore = awaited(api.Corpus.restore)
