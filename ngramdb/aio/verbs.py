@@ -184,7 +184,6 @@ class Corpus(Awaited):
         perplexity_table = awaited(api.Corpus.perplexity_table)
         prob = awaited(api.Corpus.prob)
         prob_many = awaited(api.Corpus.prob_many)
-        quotations = awaited(api.Corpus.quotations)
         quality = awaited(api.Corpus.quality)
         quotations = awaited(api.Corpus.quotations)
         removals = awaited(api.Corpus.removals)
