@@ -60,7 +60,11 @@ def report(data: Path, unit: str, models: Sequence[str], orders: Sequence[int]) 
         corpus.language_model("kneser_ney order 2")  # counts for all models
         for kind in models:
             cells = []
+            most = MODELS[kind].max_order
             for order in (*orders, None):
+                if most is not None and (order is None or order > most):
+                    cells.append("")
+                    continue
                 start = time.perf_counter()
                 model = corpus.language_model(ModelSpec(kind, order))
                 made = time.perf_counter() - start

@@ -89,6 +89,7 @@ class ModelKind(NamedTuple):
 
     `is_relative`: its values are a count divided by a count. `is_probability`: distributions sum to 1.
     `needs_statistics`: it is made from what ANALYZE counts. `parameters`: what may follow its name.
+    `default_order`, `max_order`: of kinds that must have one.
     """
 
     name: str
@@ -96,6 +97,12 @@ class ModelKind(NamedTuple):
     is_probability: bool = True
     needs_statistics: bool = False
     parameters: str = "[ORDER n] [MIN COUNT k]"
+    default_order: int | None = None
+    max_order: int | None = None
+
+    @property
+    def has_min_count(self) -> bool:
+        return "MIN COUNT" in self.parameters
 
 
 MODELS = {
@@ -107,6 +114,10 @@ MODELS = {
         ModelKind("kneser_ney", needs_statistics=True),
         ModelKind("witten_bell"),
         ModelKind("pitman_yor", needs_statistics=True),
+        # Orders of contexts with gaps: at 8 there are 128 kinds of them.
+        ModelKind(
+            "skip_kneser_ney", needs_statistics=True, parameters="[ORDER n]", default_order=5, max_order=8
+        ),
     )
 }
 

@@ -270,6 +270,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "KNESER_NEY": ("KN", "KNESER"),
     "WITTEN_BELL": ("WB", "WITTEN"),
     "PITMAN_YOR": ("HPYLM", "PITMAN"),
+    "SKIP_KNESER_NEY": ("GLM", "SKIPGRAM"),
     "MIN": ("LENGTH",),
     "TOP": ("TOP_K",),
     "NUCLEUS": ("TOP_P",),

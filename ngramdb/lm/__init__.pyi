@@ -40,6 +40,7 @@ from .spec import KneserNey as KneserNey
 from .spec import ModelSpec as ModelSpec
 from .spec import NGram as NGram
 from .spec import PitmanYor as PitmanYor
+from .spec import SkipKneserNey as SkipKneserNey
 from .spec import WittenBell as WittenBell
 from .statistics import Statistics as Statistics
 from .statistics import analyze as analyze

@@ -8,6 +8,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lm.interpolated import KneserNeyModel, WittenBellModel
 from ngramdb.lm.models import BackoffModel, LanguageModel, RelativeModel
 from ngramdb.lm.pitman_yor import PitmanYorModel
+from ngramdb.lm.skipping import SkipKneserNeyModel
 from ngramdb.lm.spec import ModelSpec, View
 from ngramdb.lm.statistics import Statistics, language_index, take_statistics
 
@@ -19,6 +20,7 @@ CLASSES: dict[str, Any] = {
     "kneser_ney": KneserNeyModel,
     "witten_bell": WittenBellModel,
     "pitman_yor": PitmanYorModel,
+    "skip_kneser_ney": SkipKneserNeyModel,
 }
 
 

@@ -15,7 +15,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.fork_safety import cached_property
 from ngramdb.lazy import dataclass
 from ngramdb.limits import MAX_TOKEN_ID
-from ngramdb.registries import MODELS
+from ngramdb.registries import MODELS, ModelKind
 
 # The weight of stupid backoff that its authors recommend: Brants et al. 2007, section 4.
 BACKOFF_WEIGHT = 0.4
@@ -35,7 +35,7 @@ class ModelSpec:
     """A kind of model and its parameters.
 
     kind : one of `ngramdb.registries.MODELS`, such as 'kneser_ney'
-    order : most tokens in an n-gram; None for no limit
+    order : most tokens in an n-gram; None for no limit, or the kind's default if it must have one
     weight : the weight of stupid backoff
     min_count : less frequent n-grams count as unseen (for the ∞-gram: the least count of a context)
 
@@ -58,6 +58,7 @@ class ModelSpec:
             raise InvalidArgument(
                 f"the order of a model must be a whole number of at least 1, not {self.order!r}"
             )
+        self._check_bounds(MODELS[self.kind])
         if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):
             raise InvalidArgument(
                 f"the least count of a model must be a whole number of at least 1, not {self.min_count!r}"
@@ -69,6 +70,15 @@ class ModelSpec:
             raise InvalidArgument(
                 f"the weight of stupid backoff must be above 0 and at most 1, not {self.weight!r}"
             )
+
+    def _check_bounds(self, kind: ModelKind) -> None:
+        name = self.kind.upper()
+        if self.order is None:
+            object.__setattr__(self, "order", kind.default_order)
+        elif kind.max_order is not None and self.order > kind.max_order:
+            raise InvalidArgument(f"the order of {name} is at most {kind.max_order}, not {self.order}")
+        if self.min_count != 1 and not kind.has_min_count:
+            raise InvalidArgument(f"{name} has no MIN COUNT")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModelSpec) and self._values == other._values
@@ -182,6 +192,13 @@ class PitmanYor(ModelSpec):
 
     def __init__(self, order: int | None = None, min_count: int = 1) -> None:
         super().__init__("pitman_yor", order, min_count=min_count)
+
+
+class SkipKneserNey(ModelSpec):
+    """Kneser-Ney whose contexts may have gaps (Pickhardt et al. 2014), up to order 8; no order: 5."""
+
+    def __init__(self, order: int | None = None) -> None:
+        super().__init__("skip_kneser_ney", order)
 
 
 # ---- The separator of sentences.

@@ -264,12 +264,15 @@ class Scope:
         """Return the model of USING; NGRAM by default."""
         if node is None:
             return models.ModelSpec()
-        return models.ModelSpec(
-            node.kind,
+        values = (
             self.number(node.order, "ORDER", 1, models.MAX_ORDER),
             self.real(node.weight, "the weight of stupid backoff", SHARES) or models.BACKOFF_WEIGHT,
             self.number(node.min_count, "MIN COUNT", 1, models.MAX_MIN_COUNT) or 1,
         )
+        try:
+            return models.ModelSpec(node.kind, *values)
+        except InvalidArgument as error:
+            self.fail(PlanError, str(error), node, error)
 
     def options(self, nodes: tuple[ast.Option, ...], known: dict[str, OptionType]) -> dict[str, Any]:
         """Return the options in parentheses, checked against a table."""

@@ -32,6 +32,7 @@ from ngramdb.questions.measured import (
 from ngramdb.questions.plans import SliceQuery
 from ngramdb.questions.requests import Condition, Parameter, Spelling, Statement
 from ngramdb.questions.verbs import Asking
+from ngramdb.registries import MODELS
 from ngramdb.source import Corpus as CorpusView
 from ngramdb.source import IntArray
 
@@ -205,8 +206,17 @@ def bound_models(scope: Scope, node: ast.Perplexity | ast.Agreement, default: st
             continue
         if clause.order is not None:
             scope.fail(PlanError, f"{spec} has an order already: leave it out, or ORDERS", clause)
-        found += [ModelSpec(spec.kind, order, spec.weight, spec.min_count) for order in orders]
+        found += [_of_order(scope, clause, spec, order) for order in orders]
     return tuple(found)
+
+
+def _of_order(scope: Scope, clause: ast.ModelClause, spec: ModelSpec, order: int | None) -> ModelSpec:
+    if order is None and MODELS[spec.kind].max_order is not None:
+        scope.fail(PlanError, f"{spec.kind.upper()} has no unlimited order: leave INF out of ORDERS", clause)
+    try:
+        return ModelSpec(spec.kind, order, spec.weight, spec.min_count)
+    except InvalidArgument as error:
+        scope.fail(PlanError, str(error), clause, error)
 
 
 def _orders_of(scope: Scope, node: Any) -> list[int | None]:

@@ -24,7 +24,9 @@ def corpus() -> Iterator[Any]:
         yield made
 
 
-@pytest.mark.parametrize("model", ["ngram", "infgram", "backoff", "kneser_ney", "witten_bell", "pitman_yor"])
+@pytest.mark.parametrize(
+    "model", ["ngram", "infgram", "backoff", "kneser_ney", "witten_bell", "pitman_yor", "skip_kneser_ney"]
+)
 def test_a_sentence_begins_where_patterns_find_one(corpus: Any, model: str) -> None:
     counted = corpus.count(ngramdb.pattern('<s> "He"')), corpus.count(ngramdb.pattern("<s> *"))
     scores = corpus.score("He", model, sentence=True)

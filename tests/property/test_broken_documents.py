@@ -54,7 +54,16 @@ COUNTS = (
     'DISPERSION OF "a" BY n',
     'TRACE "a b c a b"',
 )
-MODELS = ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY", "KNESER_NEY ORDER 3", "WITTEN_BELL", "PITMAN_YOR")
+MODELS = (
+    "NGRAM",
+    "INFGRAM",
+    "BACKOFF",
+    "KNESER_NEY",
+    "KNESER_NEY ORDER 3",
+    "WITTEN_BELL",
+    "PITMAN_YOR",
+    "SKIP_KNESER_NEY",
+)
 MODELLED = (
     'PROB "b" GIVEN "a" USING {}',
     'PROB "a" GIVEN "c b" USING {}',

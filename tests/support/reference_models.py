@@ -6,6 +6,7 @@ A sentence is BEGIN, its tokens, END. Nothing here is fast or clever.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import combinations
 
 UNKNOWN, END, BEGIN = -1, -2, -3
 
@@ -150,6 +151,68 @@ class ReferencePitmanYor(ReferenceKneserNey):
             if w == token:
                 here = number - discount
         return (here + rest * shorter) / (total + concentration)
+
+
+class ReferenceSkipKneserNey(ReferenceKneserNey):
+    """Kneser-Ney over contexts with gaps: sets of pairs (distance to the next token, token)."""
+
+    def __init__(self, documents, order, farthest, max_length=10):
+        super().__init__(documents, order, max_length)
+        self.farthest = farthest
+        self.fillings = defaultdict(lambda: defaultdict(set))
+        for number, document in enumerate(documents):
+            sentence = (BEGIN, *document, END)
+            for at in range(1, len(sentence)):
+                for kept in self.patterns(range(1, min(at, order - 1) + 1)):
+                    context = frozenset((d, sentence[at - d]) for d in kept)
+                    self.fillings[context][sentence[at]].add(self.filling(sentence, number, at, kept))
+
+    @staticmethod
+    def patterns(distances):
+        return [kept for n in range(1, len(distances) + 1) for kept in combinations(distances, n)]
+
+    def filling(self, sentence, number, at, kept):
+        begins = sentence[at - kept[-1]] == BEGIN
+        if len(kept) == self.order - 1 or (begins and len(kept) == kept[-1]):
+            return number, at  # by occurrences
+        gaps = tuple(sentence[at - d] for d in range(1, kept[-1]) if d not in kept)
+        return gaps if begins else (*gaps, sentence[at - kept[-1] - 1])
+
+    def pattern_discounts(self, kept):
+        t = [0, 0, 0, 0]
+        for context, successors in self.fillings.items():
+            if tuple(sorted(d for d, _ in context)) == kept:
+                for found in successors.values():
+                    if len(found) <= 4:
+                        t[len(found) - 1] += 1
+        return discounts(*t) or (0.5, 1.0, 1.5)
+
+    def p(self, token, context):
+        """P(token | context), a tuple."""
+        kept = {d: symbol for d, symbol in enumerate(reversed(context), 1) if d < self.order}
+        if BEGIN in context:
+            kept = {d: symbol for d, symbol in kept.items() if BEGIN not in context[len(context) - d + 1 :]}
+        return self.after(token, kept)
+
+    def after(self, token, kept):
+        if not kept:
+            return super().p(token, ())
+        shorter = 0.0
+        for d in kept:
+            share = 1.0 if len(kept) == 1 else 1 / (self.farthest + 1) / (len(kept) - 1)
+            if len(kept) > 1 and d == max(kept):
+                share = self.farthest / (self.farthest + 1)
+            shorter += share * self.after(token, {e: symbol for e, symbol in kept.items() if e != d})
+        successors = self.fillings.get(frozenset(kept.items()))
+        if not successors:
+            return shorter
+        of_pattern = self.pattern_discounts(tuple(sorted(kept)))
+        numbers = {w: len(found) for w, found in successors.items()}
+        total = sum(numbers.values())
+        rest = sum(of_pattern[min(number, 3) - 1] for number in numbers.values())
+        number = numbers.get(token, 0)
+        here = number - of_pattern[min(number, 3) - 1] if number else 0.0
+        return here / total + rest / total * shorter
 
 
 # For stupid backoff: the smallest normal double.

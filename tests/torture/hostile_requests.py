@@ -251,7 +251,16 @@ class Requests:
         if one.kind == "ids":
             return rng.choice(["1", "[1,2]", "", "[", "1,,2", "-1", "99999999999", "[[1]]"])
         words = {
-            "model": ["infgram", "kneser_ney", "witten_bell", "pitman_yor", "backoff", "ngram order 2", "x"],
+            "model": [
+                "infgram",
+                "kneser_ney",
+                "witten_bell",
+                "pitman_yor",
+                "skip_kneser_ney",
+                "backoff",
+                "ngram order 2",
+                "x",
+            ],
             "by": ["n", "source", "n,source", "`"],
         }
         return rng.choice([*words.get(one.name, ["left", "n", "text"]), rng.choice(TEXTS)])

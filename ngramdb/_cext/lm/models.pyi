@@ -83,6 +83,24 @@ class LeftOut:
         self, levels: Sequence[Sequence[float]], base: float
     ) -> tuple[float, NDArray[float64]]: ...
 
+NOTHING: int
+MOST_PLACES: int
+
+class Skips:
+    index: LanguageIndex
+    n_places: int
+    def __init__(
+        self,
+        index: LanguageIndex,
+        n_places: int,
+        discounts: Any = None,
+        alone: Any = (),
+        farthest: float = 1.0,
+    ) -> None: ...
+    def counts_of_counts(self, first: int, stop: int, n_most: int = ...) -> NDArray[int64]: ...
+    def probabilities(self, contexts: NDArray[int64], tokens: Ids) -> NDArray[float64]: ...
+    def distribution(self, context: NDArray[int64]) -> NDArray[float64]: ...
+
 class Sampler:
     model: Model
     def __init__(self, model: Model, context: Ids, begins: bool = False) -> None: ...

@@ -166,6 +166,19 @@ cdef extern from "ngramdb/lm/share_ranking.hpp" namespace "ngramdb::lm" nogil:
         DrawnPlace draw(const Listed&, double, double, double) except +translate_exception
         cbool fits(const Listed&)
 
+cdef extern from "ngramdb/lm/skips.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass SkipSettings:
+        uint32_t n_places
+        vector[discount3] discounts
+        vector[double] alone
+        double farthest
+
+    cdef cppclass SkipModel:
+        SkipModel(LanguageData*, const SkipSettings&) except +translate_exception
+        vector[array4] counts_of_counts(uint32_t, uint32_t, uint64_t, Poll*) except +translate_exception
+        void probabilities(const int64_t*, const int64_t*, size_t, double*, Poll*) except +translate_exception
+        void distribution(const int64_t*, double*, Poll*) except +translate_exception
+
 cdef extern from "ngramdb/lm/lm_sampling.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Drawn:
         int64_t id
@@ -710,6 +723,110 @@ cdef class LeftOut:
             view[i, 3], view[i, 4] = slopes[i].lone.concentration, slopes[i].lone.per_type
             view[i, 8], view[i, 9] = slopes[i].other.concentration, slopes[i].other.per_type
         return found, out
+
+
+# Beside the ids of tokens, UNKNOWN and BEGIN: there is no such place in a context.
+NOTHING = -4
+# Places that a context with gaps can have.
+MOST_PLACES = 7
+
+
+cdef class Skips:
+    """Kneser-Ney over contexts with gaps: those that keep some of `n_places` tokens before the token that follows.
+
+    A context is the ids of its places, the nearest first; after BEGIN all others are NOTHING. Numbers "by kept places" are
+    arrays whose index has a bit for each place that is kept, bit 0 for the nearest one.
+
+    n_places : at most MOST_PLACES
+    discounts : (2**n_places, 3) : D1, D2, D3+ by kept places; None: only counts are wanted
+    alone : P of each type, of END, and of any other token, without context
+    farthest : the weight of dropping the farthest token beside 1 for dropping any other
+    """
+
+    cdef unique_ptr[SkipModel] model
+    cdef readonly LanguageIndex index
+    cdef readonly uint32_t n_places
+    cdef bint only_counts
+
+    def __cinit__(self, LanguageIndex index not None, uint32_t n_places, discounts=None, alone=(), double farthest=1.0):
+        cdef SkipSettings settings
+        cdef discount3 discount
+        cdef size_t k
+        if not 1 <= n_places <= MOST_PLACES:
+            raise ValueError(f"a context with gaps has 1 … {MOST_PLACES} places, not {n_places}")
+        if discounts is not None and (len(discounts) != 2**n_places or len(alone) != len(index.types()[0]) + 2):
+            raise ValueError("there must be discounts for all contexts, and probabilities of all tokens")
+        for row in discounts if discounts is not None else ():
+            for k in range(3):
+                discount[k] = row[k]
+            settings.discounts.push_back(discount)
+        settings.n_places = n_places
+        settings.alone = alone
+        settings.farthest = farthest
+        self.index = index
+        self.n_places = n_places
+        self.only_counts = discounts is None
+        self.model.reset(new SkipModel(&index.data, settings))
+
+    def counts_of_counts(self, uint32_t first, uint32_t stop, uint64_t n_most=2**21):
+        """How many n-grams have an adjusted count of 1 … 4: (stop - first, 4) int64, by kept places.
+
+        n_most : about how many n-grams are looked at, chosen by their hash, out of all
+
+        Cost: a pass over the text; 24 bytes for each n-gram that is looked at.
+        """
+        if not 1 <= first < stop <= 1 << self.n_places:
+            raise ValueError(f"there are contexts 1 … {2**self.n_places - 1}, not {first} … {stop - 1}")
+        cdef vector[array4] found
+        cdef Poll poll = current_poll()
+        with nogil:
+            found = self.model.get().counts_of_counts(first, stop, n_most, &poll)
+        out = np.empty((stop - first, 4), dtype=np.int64)
+        cdef int64_t[:, ::1] view = out
+        cdef size_t i, k
+        for i in range(found.size()):
+            for k in range(4):
+                view[i, k] = found[i][k]
+        return out
+
+    def probabilities(self, contexts, tokens):
+        """P(tokens[i] | contexts[i]): (n,) float64. contexts: (n, n_places); a token may be END.
+
+        Cost: a pass over the occurrences of the rarest part of each context, shared by free cores; those of contexts that
+        take long are kept, in up to 128 MB.
+        """
+        contexts = np.ascontiguousarray(contexts, dtype=np.int64)
+        tokens = id_array(tokens, BEGIN)
+        if self.only_counts:
+            raise ValueError("probabilities need discounts")
+        if contexts.ndim != 2 or contexts.shape[0] != tokens.shape[0] or contexts.shape[1] != self.n_places:
+            raise ValueError(f"{tokens.shape[0]} tokens need contexts of {self.n_places} places each")
+        cdef size_t n = tokens.shape[0]
+        out = np.empty(n, dtype=np.float64)
+        if n == 0:
+            return out
+        cdef const int64_t[:, ::1] context_view = contexts
+        cdef const int64_t[::1] token_view = tokens
+        cdef double[::1] out_view = out
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.model.get().probabilities(&context_view[0, 0], &token_view[0], n, &out_view[0], &poll)
+        return out
+
+    def distribution(self, context):
+        """P of each type, of END, and of any other token after a context: (k,) float64."""
+        context = np.ascontiguousarray(context, dtype=np.int64)
+        if self.only_counts:
+            raise ValueError("probabilities need discounts")
+        if context.shape != (self.n_places,):
+            raise ValueError(f"a context has {self.n_places} places")
+        cdef const int64_t[::1] context_view = context
+        out = np.empty(self.index.data.vocabulary.get().codes.size() + 2, dtype=np.float64)
+        cdef double[::1] out_view = out
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.model.get().distribution(&context_view[0], &out_view[0], &poll)
+        return out
 
 
 cdef class Sampler:

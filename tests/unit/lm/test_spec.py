@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor, WittenBell
+from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor, SkipKneserNey, WittenBell
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor,
         (KneserNey(order=5, min_count=3), "KNESER_NEY ORDER 5 MIN COUNT 3"),
         (WittenBell(order=3), "WITTEN_BELL ORDER 3"),
         (PitmanYor(), "PITMAN_YOR"),
+        (SkipKneserNey(), "SKIP_KNESER_NEY ORDER 5"),
         (KneserNey(order=np.int64(5), min_count=np.uint8(3)), "KNESER_NEY ORDER 5 MIN COUNT 3"),
     ],
 )
