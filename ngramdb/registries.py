@@ -114,6 +114,7 @@ MODELS = {
         ModelKind("kneser_ney", needs_statistics=True),
         ModelKind("witten_bell"),
         ModelKind("pitman_yor", needs_statistics=True),
+        ModelKind("katz", needs_statistics=True, parameters="[ORDER n]", default_order=5, max_order=10),
         # Orders of contexts with gaps: at 8 there are 128 kinds of them.
         ModelKind(
             "skip_kneser_ney", needs_statistics=True, parameters="[ORDER n]", default_order=5, max_order=8

@@ -1,7 +1,7 @@
 """Language models over a corpus index: n-grams, ∞-grams, stupid backoff and smoothed models.
 
 A model is described by a `ModelSpec` (`NGram`, `InfGram`, `Backoff`, `KneserNey`, `WittenBell`,
-`PitmanYor`, `SkipKneserNey`), and made for a corpus by `make`:
+`PitmanYor`, `Katz`, `SkipKneserNey`), and made for a corpus by `make`:
 
     model = make(KneserNey(order=5), view, analyze(view))
     model.prob(context, token).prob

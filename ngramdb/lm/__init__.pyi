@@ -36,6 +36,7 @@ from .neural_vocabulary import vocabulary_distribution as vocabulary_distributio
 from .neural_vocabulary import vocabulary_scores as vocabulary_scores
 from .spec import Backoff as Backoff
 from .spec import InfGram as InfGram
+from .spec import Katz as Katz
 from .spec import KneserNey as KneserNey
 from .spec import ModelSpec as ModelSpec
 from .spec import NGram as NGram

@@ -6,6 +6,7 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.interpolated import KneserNeyModel, WittenBellModel
+from ngramdb.lm.katz import KatzModel
 from ngramdb.lm.models import BackoffModel, LanguageModel, RelativeModel
 from ngramdb.lm.pitman_yor import PitmanYorModel
 from ngramdb.lm.skipping import SkipKneserNeyModel
@@ -20,6 +21,7 @@ CLASSES: dict[str, Any] = {
     "kneser_ney": KneserNeyModel,
     "witten_bell": WittenBellModel,
     "pitman_yor": PitmanYorModel,
+    "katz": KatzModel,
     "skip_kneser_ney": SkipKneserNeyModel,
 }
 

@@ -194,6 +194,13 @@ class PitmanYor(ModelSpec):
         super().__init__("pitman_yor", order, min_count=min_count)
 
 
+class Katz(ModelSpec):
+    """Katz backoff with Good-Turing discounts (Katz 1987), up to order 10; no order: 5."""
+
+    def __init__(self, order: int | None = None) -> None:
+        super().__init__("katz", order)
+
+
 class SkipKneserNey(ModelSpec):
     """Kneser-Ney whose contexts may have gaps (Pickhardt et al. 2014), up to order 8; no order: 5."""
 

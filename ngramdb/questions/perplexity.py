@@ -270,7 +270,7 @@ class PerplexityQuery(SliceQuery):
 
 def named(spec: ModelSpec) -> tuple[str, int | None]:
     """Return a model without its order, and the order."""
-    return str(ModelSpec(spec.kind, None, spec.weight, spec.min_count)), spec.order
+    return str(spec).replace(f" ORDER {spec.order}", ""), spec.order
 
 
 def notes_of(corpus: CorpusView, models: Sequence[ModelSpec]) -> dict[str, str]:

@@ -25,7 +25,8 @@ def corpus() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    "model", ["ngram", "infgram", "backoff", "kneser_ney", "witten_bell", "pitman_yor", "skip_kneser_ney"]
+    "model",
+    ["ngram", "infgram", "backoff", "kneser_ney", "witten_bell", "pitman_yor", "katz", "skip_kneser_ney"],
 )
 def test_a_sentence_begins_where_patterns_find_one(corpus: Any, model: str) -> None:
     counted = corpus.count(ngramdb.pattern('<s> "He"')), corpus.count(ngramdb.pattern("<s> *"))

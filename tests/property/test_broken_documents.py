@@ -62,6 +62,7 @@ MODELS = (
     "KNESER_NEY ORDER 3",
     "WITTEN_BELL",
     "PITMAN_YOR",
+    "KATZ",
     "SKIP_KNESER_NEY",
 )
 MODELLED = (

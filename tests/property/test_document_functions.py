@@ -176,6 +176,7 @@ MODELS = st.sampled_from(
         "KNESER_NEY ORDER 2",
         "WITTEN_BELL",
         "PITMAN_YOR",
+        "KATZ",
         "SKIP_KNESER_NEY",
         "BACKOFF",
         "NGRAM ORDER 2 MIN COUNT 2",

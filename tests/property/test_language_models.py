@@ -36,6 +36,7 @@ MODELS = [
     "kneser_ney order 3 min count 2",
     "witten_bell",
     "pitman_yor",
+    "katz",
     "skip_kneser_ney",
 ]
 SUMS_TO_ONE = [model for model in MODELS if "backoff" not in model and not model.startswith("ngram")]

@@ -43,6 +43,7 @@ MODELS = (
     "kneser_ney order 2",
     "witten_bell",
     "pitman_yor",
+    "katz",
     "skip_kneser_ney",
 )
 # Without shrinking: an example takes a tenth of a second.

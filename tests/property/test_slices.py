@@ -20,6 +20,7 @@ MODELS = (
     "kneser_ney",
     "witten_bell",
     "pitman_yor",
+    "katz",
     "skip_kneser_ney",
 )
 

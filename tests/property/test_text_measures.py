@@ -28,6 +28,7 @@ MODELS = [
     "kneser_ney order 3",
     "witten_bell order 2",
     "pitman_yor order 3",
+    "katz order 3",
     "skip_kneser_ney order 3",
 ]
 

@@ -215,6 +215,45 @@ class ReferenceSkipKneserNey(ReferenceKneserNey):
         return here / total + rest / total * shorter
 
 
+class ReferenceKatz:
+    """Katz backoff, level by level."""
+
+    def __init__(self, documents, order, max_length=10):
+        self.c, self.order, self.max_length = ReferenceCounts(documents), order, max_length
+
+    def discount(self, count, length):
+        length = min(length, self.max_length)
+        lengths = (n for ngram, n in self.c.count.items() if len(ngram) == length and ngram != (BEGIN,))
+        t = Counter(lengths)
+        if count > 3 or t[1] == 0 or 4 * t[4] >= t[1]:
+            return 1.0
+        x = 4 * t[4] / t[1]
+        found = ((count + 1) * t[count + 1] / (count * t[count]) - x) / (1 - x)
+        return found if 0 < found <= 1 else 1.0
+
+    def shares(self, context):
+        """Return the discounted shares of what follows, and the rest."""
+        numbers = {w: self.c.count[(*context, w)] for w in self.c.nexts[context]}
+        total = sum(numbers.values())
+        kept = {w: n * self.discount(n, len(context) + 1) for w, n in numbers.items()}
+        rest = total - sum(kept.values())
+        if rest < 1e-9 * max(1, total):
+            rest, total = 1, total + 1
+        return {w: n / total for w, n in kept.items()}, rest / total
+
+    def p(self, token, context):
+        """P(token | context), a tuple."""
+        context = context[len(context) - min(len(context), self.order - 1) :]
+        if context and not self.c.nexts[context]:
+            return self.p(token, context[1:])
+        shares, rest = self.shares(context)
+        if token in shares:
+            return shares[token]
+        if not context:
+            return rest
+        return rest / (1 - sum(self.p(w, context[1:]) for w in shares)) * self.p(token, context[1:])
+
+
 # For stupid backoff: the smallest normal double.
 LEAST_SCORE = 2.0**-1022
 

@@ -256,6 +256,7 @@ class Requests:
                 "kneser_ney",
                 "witten_bell",
                 "pitman_yor",
+                "katz",
                 "skip_kneser_ney",
                 "backoff",
                 "ngram order 2",

@@ -134,6 +134,7 @@ def test_every_verb_that_asks_answers_alike(part, alone):
         "kneser_ney",
         "witten_bell",
         "pitman_yor",
+        "katz",
         "skip_kneser_ney",
     ):
         assert part.prob("an", given="flies like", model=model) == alone.prob(

@@ -23,6 +23,7 @@ MODELS = [
     "kneser_ney order 3",
     "witten_bell",
     "pitman_yor",
+    "katz",
     "skip_kneser_ney",
 ]
 

@@ -204,6 +204,7 @@ models = st.one_of(
             "kneser_ney MIN COUNT 2 ORDER ?",
             "witten_bell",
             "pitman_yor",
+            "katz",
             "skip_kneser_ney",
         ]
     ),

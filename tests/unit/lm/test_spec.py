@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor, SkipKneserNey, WittenBell
+from ngramdb.lm import (
+    Backoff,
+    InfGram,
+    Katz,
+    KneserNey,
+    ModelSpec,
+    NGram,
+    PitmanYor,
+    SkipKneserNey,
+    WittenBell,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +30,7 @@ from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram, PitmanYor,
         (KneserNey(order=5, min_count=3), "KNESER_NEY ORDER 5 MIN COUNT 3"),
         (WittenBell(order=3), "WITTEN_BELL ORDER 3"),
         (PitmanYor(), "PITMAN_YOR"),
+        (Katz(3), "KATZ ORDER 3"),
         (SkipKneserNey(), "SKIP_KNESER_NEY ORDER 5"),
         (KneserNey(order=np.int64(5), min_count=np.uint8(3)), "KNESER_NEY ORDER 5 MIN COUNT 3"),
     ],

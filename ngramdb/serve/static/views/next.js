@@ -13,6 +13,7 @@ const MODELS = [
   ["INFGRAM", "longest known context (∞-gram)"],
   ["KNESER_NEY", "Kneser-Ney"],
   ["PITMAN_YOR", "Pitman-Yor"],
+  ["KATZ", "Katz backoff"],
   ["SKIP_KNESER_NEY", "Kneser-Ney with gaps"],
   ["WITTEN_BELL", "Witten-Bell"],
 ];

@@ -17,6 +17,7 @@ const MODELS = [
   ["KNESER_NEY", "Kneser-Ney"],
   ["KNESER_NEY ORDER 5", "Kneser-Ney, order 5"],
   ["PITMAN_YOR", "Pitman-Yor"],
+  ["KATZ", "Katz backoff"],
   ["SKIP_KNESER_NEY", "Kneser-Ney with gaps"],
   ["WITTEN_BELL", "Witten-Bell"],
 ];

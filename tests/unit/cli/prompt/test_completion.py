@@ -77,7 +77,16 @@ def texts(marked: str) -> list[str]:
         ("coun|", ["count"]),
         (
             'DIST GIVEN "a" USING |',
-            ["NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY", "WITTEN_BELL", "PITMAN_YOR", "SKIP_KNESER_NEY"],
+            [
+                "NGRAM",
+                "INFGRAM",
+                "BACKOFF",
+                "KNESER_NEY",
+                "WITTEN_BELL",
+                "PITMAN_YOR",
+                "KATZ",
+                "SKIP_KNESER_NEY",
+            ],
         ),
         ('DIST GIVEN "a" USING inf|', ["infgram"]),
         ('COLLOCATES OF "a" WINDOW |', ["SENTENCE"]),
