@@ -11,7 +11,7 @@ import numpy as np
 
 cimport numpy as cnp
 from cpython.bool cimport PyBool_Check
-from cpython.long cimport PyLong_AsLongLong, PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
@@ -51,7 +51,10 @@ cdef int64_t as_id(object item) except? -2:
         if isinstance(item, np.bool_):  # the same to numpy before 2.3
             raise TypeError("a token id must be an integer, not a truth value")
         item = operator.index(item)
-    cdef int64_t value = PyLong_AsLongLong(item)
+    cdef int overflow = 0
+    cdef int64_t value = PyLong_AsLongLongAndOverflow(item, &overflow)
+    if overflow != 0:
+        raise ValueError(f"token id {item} is outside 0 … {MAX_TOKEN_ID}")
     if not is_id(value, UNKNOWN_ID):
         refuse_id(value)
     return value
