@@ -3,7 +3,7 @@
 Lines whose matches may begin or end within a token are in this order: right contexts are compared as text,
 left contexts by words, and matches as text, all without case and with equal white space. Making these texts
 takes some 50 µs per line. Making an edge, the part of a context next to the match, takes some 5 µs. The texts
-are made only of requested lines whose edges do not tell their order.
+are made only of requested lines that cannot be ordered by their edges.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ CHECK_LINES = 1024
 
 @dataclass(frozen=True)
 class Side:
-    """What lines are compared by: their left or right contexts, or neither: their matches.
+    """The texts that lines are ordered by: left contexts, right contexts, or, if neither, matches.
 
     `depth` : the number of words compared, or None for all
     """
@@ -74,7 +74,7 @@ class LinePlaces:
 
     starts, stops : (n,) positions of their matches in the segment
     first : (n,) int64, their first tokens in their documents
-    documents, nths, before, after, cuts : as in `kwic_text.Line`; cuts are None if there are none
+    documents, nths, before, after, cuts : as in `kwic_text.Line`; `cuts` may be None
     """
 
     starts: NDArray[np.uint32]
@@ -96,8 +96,11 @@ class LinePlaces:
 
     def between(self, start: int, stop: int) -> LinePlaces:
         """Return lines `start … stop`."""
-        every = (getattr(self, field.name) for field in fields(self))
-        return LinePlaces(*(None if values is None else values[start:stop] for values in every))
+        some: dict[str, Any] = {}
+        for field in fields(self):
+            values = getattr(self, field.name)
+            some[field.name] = None if values is None else values[start:stop]
+        return LinePlaces(**some)
 
 
 def ordered_by_edges(
@@ -138,7 +141,7 @@ def ordered_by_edges(
 
 
 def _clusters(order: list[int], keys: Sequence[Key], whole: Sequence[bool]) -> Iterator[list[int]]:
-    """Yield lines in the order of their keys: together those whose keys do not tell their order."""
+    """Yield lines in the order of their keys, those together that cannot be ordered by them."""
     stop = 0
     while stop < len(order):
         start, key, is_sure = stop, keys[order[stop]], True
@@ -221,7 +224,7 @@ def tokens_beside(
 
 
 def spelled_rows(tokens: IntArray, tokenizer: Tokenizer) -> list[bytes] | None:
-    """Return what each row of tokens spells, None if they do not spell it one by one; -1 is no token."""
+    """Return the bytes of each row of tokens, ignoring -1; None if tokens do not spell texts one by one."""
     is_token = tokens >= 0
     flat = tokens[is_token]
     content = tokenizer.decode_exact(flat.astype(np.uint32))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -349,6 +350,10 @@ class StoredContexts(Contexts):
     def edges(self, places: LinePlaces, lines: Lines, side: Side) -> Edges:
         edges = Edges([], [])
         bounds = np.flatnonzero(np.diff(places.documents)) + 1
+
+        def lines_from(start: int, chosen: IntArray) -> list[Line]:
+            return lines(chosen + start)
+
         for start, stop in pairwise([0, *bounds.tolist(), len(places)]):
             interrupts.check()
             some = places.between(start, stop)
@@ -356,7 +361,7 @@ class StoredContexts(Contexts):
             if words is not None and len(words.starts) and not (self._sought is None and some.cuts is None):
                 found = self._edges_in(words, some, side)
             else:
-                found = super().edges(some, lambda chosen, start=start: lines(chosen + start), side)
+                found = super().edges(some, partial(lines_from, start), side)
             edges.texts.extend(found.texts)
             edges.whole.extend(found.whole)
         return edges
