@@ -87,10 +87,10 @@ Method = Greedy | Sampling | Search
 
 @dataclass(frozen=True)
 class Stops:
-    """Where a text ends before it has all of its tokens.
+    """Conditions that end a text before it has all of its tokens.
 
     ngrams : token ids; a text ends after any of these n-grams
-    least_prob : tokens that are less probable are not chosen, and a text ends where all of them are
+    least_prob : tokens that are less probable are not chosen, and a text ends if all of them are
     """
 
     ngrams: tuple[tuple[int, ...], ...] = ()
@@ -114,7 +114,7 @@ class Stops:
         return ids[kept], probs[kept]
 
     def most(self, k: int | None) -> int | None:
-        """Return how many tokens may be chosen at most, if so many may without a least probability."""
+        """Return the greatest number of tokens to choose from; k is that without a least probability."""
         if not self.least_prob:
             return k
         # One more, as the quotient may be rounded.
@@ -182,7 +182,7 @@ class Generator:
         seed : the same seed draws the same samples, independently of each other and of `n_return`
         n_return : the number of continuations: 1 for Greedy, at most the number of beams for Search, which
             returns fewer if it finds fewer different ones
-        stops : where texts end before they have n tokens
+        stops : conditions that end texts before they have n tokens
 
         Raises
         ------

@@ -117,7 +117,7 @@ class Shares:
 
     @cached_property
     def _is_least(self) -> bool:
-        """True if tokens that are not listed may be at the bound, where the first ones count."""
+        """True if tokens that are not listed may have the least probability; then the first ones count."""
         return self.rest < self.vocabulary.least
 
 

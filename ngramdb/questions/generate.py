@@ -134,7 +134,7 @@ class Verbs(Asking):
             at the same place
         seed : the same seed gives the same continuations
         n : the number of continuations
-        min_prob : tokens that are less probable are not chosen; a text ends where all of them are
+        min_prob : tokens that are less probable are not chosen; a text ends if all of them are
         stop : an n-gram after which a text ends, or several
         where, params : as `prob` takes them
 
@@ -242,7 +242,7 @@ DEFINITION = Definition(
         "diversity": Number("of `beam`: the penalty of tokens that other beams have", kind="number"),
         "seed": Number("the same seed draws the same rows"),
         "n": Number("the number of continuations", least=1, after="RETURN"),
-        "min_prob": Number("no token that is less probable; a text ends where all are", kind="number"),
+        "min_prob": Number("the least probability of a token; a text ends if none has it", kind="number"),
         "stop": StopWords("an n-gram after which a text ends"),
     },
     is_drawn=_is_drawn,
@@ -267,13 +267,13 @@ def _method(method: Any, beams: int | None) -> ast.Method | None:
     return None if method is None else ast.Method(method, to_ast.number(1, "beams", beams))
 
 
-def _stop_ngrams(stop: Ngram | Sequence[Ngram] | None) -> list[Ngram]:
+def _stop_ngrams(stop: Ngram | Sequence[Ngram] | None) -> list[Any]:
     """Return the n-grams of a verb's argument: none, one, or several."""
     if stop is None or (isinstance(stop, str) and not stop):
         return []
     if isinstance(stop, str) or (len(stop) > 0 and isinstance(stop[0], (int, np.integer))):
-        return [stop]  # type: ignore[list-item]
-    return list(stop)  # type: ignore[arg-type]
+        return [stop]
+    return list(stop)
 
 
 def _stop_trees(stop: Ngram | Sequence[Ngram] | None) -> tuple[ast.Ngram, ...]:
