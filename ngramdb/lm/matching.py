@@ -13,17 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb import interrupts
 from ngramdb._cext.corpus.matcher import MatchState, append_many
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm.models import LanguageModel, as_ids
+from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.of_corpora import language_model
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.lm.values import END, Distribution, Floats
+from ngramdb.lm.values import END, UNKNOWN, Distribution, Floats
+from ngramdb.types import token_ids
 
 if TYPE_CHECKING:
     from ngramdb.source import Corpus
 
 __all__ = ["Matcher", "append_many"]
+
+# Tokens that are scored between two checks for interrupts.
+STEP_TOKENS = 16
 
 # Opens the newest version of a corpus, with a model of it if one is wanted.
 Open = Callable[[], "tuple[Corpus, LanguageModel | None]"]
@@ -51,6 +56,7 @@ class Matcher(MatchState):
         self._document = document
         self._state = None if model is None else model.state(document=document)
         self._scratch: Any = None
+        self._is_torn = False
 
     def __new__(cls, view: Corpus, least_count: int, *_: Any, **__: Any) -> Matcher:
         return super().__new__(cls, view.index, least_count)
@@ -74,7 +80,7 @@ class Matcher(MatchState):
             try:
                 self.append_ids(ids)
             except (TypeError, ValueError):
-                as_ids(np.atleast_1d(np.asarray(ids)))  # names the invalid token
+                token_ids(np.atleast_1d(np.asarray(ids)), UNKNOWN)  # names the invalid token
                 raise
         return self
 
@@ -83,24 +89,42 @@ class Matcher(MatchState):
 
         The numbers are those of `Corpus.score` under the model, without one those of the ∞-gram.
         """
-        ids = as_ids(self._ids(tokens)).tolist()
+        ids = token_ids(self._ids(tokens), UNKNOWN).tolist()
         probs = np.empty(len(ids), dtype=np.float64)
-        for i, token in enumerate(ids):
-            if self._state is None:
-                probs[i] = self.count_after(token) / max(1, self.count)
-            else:
-                probs[i] = self._state.read(token)[0]
-            self.append_ids(token)
+        state = self._reading()
+        try:
+            for i, token in enumerate(ids):
+                if i % STEP_TOKENS == 0:
+                    interrupts.check()
+                if state is None:
+                    probs[i] = self.count_after(token) / max(1, self.count)
+                else:
+                    probs[i] = state.read(token)[0]
+                self.append_ids(token)
+        except BaseException:  # the model may have read a token more than the matcher, or half of it
+            self._is_torn = True
+            raise
         return probs
+
+    def _reading(self) -> Any:
+        """Return the model's state of the text; after an interruption it reads the last tokens again."""
+        if self._is_torn and self.model is not None:
+            known = self.known_ids().tolist()
+            self._state = self.model.state(document=self._document and len(known) == self.n_tokens)
+            for token in known:
+                self._state.read(token)
+        self._is_torn = False
+        return self._state
 
     def prob(self, token: int) -> float:
         """Return the probability of a token as the next one, NaN if the model has none; append nothing."""
-        if self._state is None:
+        state = self._reading()
+        if state is None:
             return self.count_after(token) / max(1, self.count)
         if self._scratch is None:
             assert self.model is not None
             self._scratch = self.model.state(document=False)
-        return float(self._scratch.read(self._state, token)[0])
+        return float(self._scratch.read(state, token)[0])
 
     def next(self) -> Distribution:
         """Return the distribution of the next token: under the model, without one after the longest suffix.
@@ -111,9 +135,10 @@ class Matcher(MatchState):
         -----
         Cost: that of `Corpus.dist`; it grows with the number of different next tokens.
         """
-        if self._state is not None:
+        state = self._reading()
+        if state is not None:
             assert self.model is not None
-            return self.model.dist(self._state.context)
+            return self.model.dist(state.context)
         found, counts, n_ends = self.next_tokens()
         ids = found.astype(np.int64)
         if n_ends and self.length:
@@ -126,7 +151,7 @@ class Matcher(MatchState):
         made = Matcher(view, self.least_count, None, self._open_newest, self._document)
         self.copied_to(made)
         made.model = self.model
-        made._state = None if self._state is None else self._state.copy()
+        made._state = None if self._state is None else self._reading().copy()
         return made
 
     __copy__ = copy
@@ -134,8 +159,7 @@ class Matcher(MatchState):
     def clear(self) -> None:
         """Begin a new text."""
         super().clear()
-        if self._state is not None:
-            self._state.begin(self._document)
+        self._is_torn = self._state is not None
 
     def refresh(self) -> Matcher:
         """Go on in the newest version of the corpus, and return the matcher.
@@ -148,11 +172,7 @@ class Matcher(MatchState):
         view, model = self._open_newest()
         self._tokenizer = view.tokenizer
         if model is not self.model and model is not None:
-            begins = self._document and len(self.known_ids()) == self.n_tokens
-            self.model, self._scratch = model, None
-            self._state = model.state(document=begins)
-            for token in self.known_ids().tolist():
-                self._state.read(token)
+            self.model, self._scratch, self._is_torn = model, None, True
         if view.index is not self.index:
             self.search_again(view.index)
         return self

@@ -36,6 +36,8 @@ READS: dict[str, Callable[[Any, Any, Path], object]] = {
     "generate": lambda words, pieces, path: words.generate("w1", 5, method="sample", seed=1),
     "stream": lambda words, pieces, path: list(words.stream("w1", 5, seed=1)),
     "draft": lambda words, pieces, path: words.draft("w1", 5),
+    "matcher": lambda words, pieces, path: words.matcher(TEXT, model="kneser_ney").next(),
+    "quotations": lambda words, pieces, path: pieces.quotations("“w1 w2 w3 w4” “w1  w2 w3 w5 w6”"),
     "match_lengths": lambda words, pieces, path: words.match_lengths(TEXT),
     "trace_arrays": lambda words, pieces, path: words.trace_arrays(TEXT),
     "occurrences": lambda words, pieces, path: words.occurrences("w1"),

@@ -7,10 +7,11 @@ import threading
 
 import numpy as np
 import pytest
+from support.polls import is_stopped, n_polls
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, NotSupportedError
-from ngramdb.lm import append_many
+from ngramdb.lm import BEGIN, END, append_many
 
 
 @pytest.fixture
@@ -86,6 +87,33 @@ def test_a_long_text_keeps_little(corpus):
     matcher.append(ids)
     assert (matcher.n_tokens, matcher.length) == (7000, 0)
     assert 1024 <= len(matcher.known_ids()) <= 2060
+
+
+@pytest.mark.parametrize("model", [None, "kneser_ney order 3"])
+def test_a_stopped_matcher_has_the_tokens_that_were_read(corpus, model):
+    ids = np.tile(corpus.tokenizer.encode("the cat sat on the x mat"), 9)
+    fresh = corpus.matcher(ids, model=model)
+    n = n_polls(lambda: corpus.matcher(model=model).append(ids))
+    n_stopped = 0
+    for k in range(0, n, 5 if model is None else 1):
+        matcher = corpus.matcher(model=model)
+        if not is_stopped(lambda matcher=matcher: matcher.append(ids), k):
+            continue
+        n_stopped += 1
+        alone = corpus.matcher(ids[: matcher.n_tokens], model=model)
+        assert (matcher.length, matcher.count) == (alone.length, alone.count)
+        matcher.append(ids[matcher.n_tokens :])
+        assert (matcher.length, matcher.prob(1)) == (fresh.length, fresh.prob(1))
+    assert n_stopped > 2
+
+
+def test_borders_of_sentences_are_refused(corpus):
+    for model in (None, "kneser_ney"):
+        matcher = corpus.matcher("the", model=model)
+        for token in (END, BEGIN):
+            with pytest.raises(InvalidArgument):
+                matcher.append([token])
+        assert (matcher.n_tokens, matcher.length) == (1, 1)
 
 
 def test_threads_use_copies(corpus):
