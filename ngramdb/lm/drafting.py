@@ -71,7 +71,7 @@ class Drafter:
 
     Notes
     -----
-    Cost: microseconds per proposed token; memory for a request grows with its tokens, some 40 bytes each.
+    Cost: microseconds per proposed token; memory for a request grows with its tokens, some 120 bytes each.
     """
 
     def __init__(
