@@ -340,9 +340,9 @@ class ArrayVerbs(CorpusVerbs):
 
         Notes
         -----
-        Cost: about a millisecond for each quotation that the cited document has, or that a document has with
-        the same tokens. Any other takes a search by `TEXT ~ … IGNORE CASE`, an absent one several: each some
-        milliseconds, or with a sub-word tokenizer up to some tenths of a second.
+        Cost: some milliseconds for each quotation that the cited document has, or that a document has with
+        the same tokens in a part of it. Any other takes a search by `TEXT ~ … IGNORE CASE`, an absent one
+        several: each some milliseconds, or with a sub-word tokenizer up to some tenths of a second.
         """
         docs = to_ast.whole(1, "docs", docs)
         if not isinstance(text, str):

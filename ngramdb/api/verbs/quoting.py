@@ -30,6 +30,10 @@ _EDGE = " \t\r\n,.;:!?…"
 FOUND, ELSEWHERE, PATCHED, ABSENT = "found", "elsewhere", "patched", "absent"
 # Words of a piece of a quotation that is patched together.
 PIECE = 4
+# Words that are looked up by their tokens, where white space or case may differ elsewhere in a quotation; how
+# many such runs, the rarest ones; occurrences, above which a run is too frequent; and documents that are read
+# for each.
+RUN, RUNS, MOST_OCCURRENCES, MOST_READ = 4, 3, 64, 8
 
 
 class Quotation(NamedTuple):
@@ -39,7 +43,7 @@ class Quotation(NamedTuple):
     ----------
     text : without quotation marks
     status : 'found'; 'elsewhere', in another document than the cited one; 'patched', only in pieces; 'absent'
-    documents : the first documents that have it
+    documents : documents that have it
     pieces : of one that is patched together, each piece and the first documents that have it
     """
 
@@ -67,21 +71,31 @@ class _Search:
         return (document,) if self._has(document, [expression(part) for part in parts]) else ()
 
     def documents(self, parts: Sequence[str]) -> tuple[int, ...]:
-        """Return the first documents that have all parts, only ones with the same tokens if there are any."""
+        """Return documents that have all parts, only ones with some of the same tokens if there are any."""
         if self.reads_texts and self.corpus.tokenizer.kind != "tokens":
             expressions = [expression(part) for part in parts]
             found = [document for document in self._with_tokens(parts[0]) if self._has(document, expressions)]
             if found:
-                return tuple(found)
+                return tuple(sorted(found)[: self.n_documents])
         return self._matching(parts, None)
 
     def _with_tokens(self, text: str) -> list[int]:
-        for spelled in (text, " " + text):
-            ids = self.corpus.tokenizer.encode(spelled)
-            if len(ids) and self.corpus.count(ids):
-                rows = self.corpus.trace(ids, min_length=len(ids), docs=self.n_documents).fetchall()
-                return [document for row in rows for document in row[-1]]
-        return []
+        """Return documents that have the tokens of a text, or else those of words within it."""
+        whole = [ids for ids in map(self.corpus.tokenizer.encode, (text, " " + text)) if len(ids)]
+        for ids in whole:
+            if self.corpus.count(ids):
+                return self._first_documents(ids, self.n_documents)
+        words = text.split()
+        runs = [" ".join(["", *words[i : i + RUN]]) for i in range(1, len(words) - RUN, 2)]
+        encoded = [self.corpus.tokenizer.encode(run) for run in runs]
+        counts = [self.corpus.count(ids) for ids in encoded]
+        rare = sorted((n, i) for i, n in enumerate(counts) if 0 < n <= MOST_OCCURRENCES)[:RUNS]
+        found = [document for _, i in rare for document in self._first_documents(encoded[i], MOST_READ)]
+        return list(dict.fromkeys(found))
+
+    def _first_documents(self, ids: Any, most: int) -> list[int]:
+        rows = self.corpus.trace(ids, min_length=len(ids), docs=most).fetchall()
+        return [document for row in rows for document in row[-1]]
 
     def _has(self, document: int, expressions: Sequence[str]) -> bool:
         try:
