@@ -117,7 +117,7 @@ class Matcher(MatchState):
         return self._state
 
     def prob(self, token: int) -> float:
-        """Return the probability of a token as the next one, NaN if the model has none; append nothing."""
+        """Return the probability of a token as the next one, NaN without an answer; append nothing."""
         state = self._reading()
         if state is None:
             return self.count_after(token) / max(1, self.count)
