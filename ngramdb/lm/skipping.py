@@ -40,6 +40,11 @@ class SkipKneserNeyModel(WindowModel):
             made = _GappedKernel(self._plain.batches, skips, alone)
         super().__init__(spec, index, made)
 
+    def state(self, *, document: bool = True) -> Any:
+        return (
+            self._plain.state(document=document) if self.spec.order == 1 else super().state(document=document)
+        )
+
     @property
     def note(self) -> str | None:
         notes = [self._plain.note, self.advice]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngramdb._cext.lm import models as kernel
-from ngramdb.errors import NotSupportedError
-from ngramdb.lm.models import SharingModel, as_ids
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm.models import SharingModel, after_last_border, as_ids
 from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Floats, Integers
 
 
@@ -106,6 +106,13 @@ class WindowKernel(ABC):
         """Return what the kernel's model returns."""
         return self._plain.successors(*arguments)
 
+    def context_of(self, ids: Integers, begins: bool) -> tuple[Integers, bool]:
+        """Return the part of a context that counts, and whether `<s>` precedes it."""
+        used, began = after_last_border(ids, self._separator)
+        begins = began if len(used) < len(ids) else begins
+        first = max(0, len(used) - self._n_places)
+        return used[first:], begins and len(used) < self._n_places
+
     def _probs(
         self,
         text: Integers,
@@ -156,8 +163,43 @@ class WindowModel(SharingModel):
         outcomes = np.append(self.vocabulary.ids, UNKNOWN)
         return Distribution(outcomes, probs, None, context_count, length + 1)
 
-    def state(self, *, document: bool = True) -> kernel.TextState:
-        raise NotSupportedError(
-            f"{self.spec} has no states that decoders could continue from; use KNESER_NEY, or score whole "
-            "texts"
-        )
+    def state(self, *, document: bool = True) -> Any:
+        """Return the beginning of a text, as other models do. A token costs what it costs alone."""
+        return WindowState(self._model, document)
+
+
+class WindowState:
+    """A text that grows token by token, as `kernel.TextState`: its last tokens, perhaps after `<s>`."""
+
+    def __init__(self, model: WindowKernel, in_sentence: bool) -> None:
+        self.model = model
+        self.begin(in_sentence)
+
+    def begin(self, in_sentence: bool = False) -> None:
+        """Make this the beginning of a text; in_sentence: after `<s>`."""
+        self._ids, self._begins = as_ids([]), in_sentence
+
+    def read(self, origin: Any, token: int | None = None) -> tuple[float, int]:
+        """Append a token, to the text of another state if two are given; return its P and effective n."""
+        before, read = (self, origin) if token is None else (origin, token)
+        if not isinstance(before, WindowState) or before.model is not self.model:
+            raise InvalidArgument("this state belongs to another model")
+        token_ids = as_ids([read])
+        offsets = np.array([0, len(before._ids)])
+        row = self.model.estimate(before._ids, offsets, token_ids, [before._begins])[0]
+        self._ids, self._begins = self.model.context_of(np.append(before._ids, token_ids), before._begins)
+        return float(row["prob"]), int(row["effective_n"])
+
+    def copy(self) -> WindowState:
+        """Return the same text as a state of its own."""
+        made = WindowState(self.model, self._begins)
+        made._ids = self._ids
+        return made
+
+    __copy__ = copy
+
+    @property
+    def context(self) -> tuple[int, ...]:
+        """The last tokens, and BEGIN before them if it counts."""
+        ids = tuple(self._ids.tolist())
+        return (BEGIN, *ids) if self._begins else ids

@@ -23,6 +23,8 @@ MODELS = [
     "kneser_ney order 3",
     "witten_bell",
     "pitman_yor",
+    "katz order 3",
+    "skip_kneser_ney order 3",
 ]
 
 

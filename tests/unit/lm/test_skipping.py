@@ -10,7 +10,7 @@ from support.language_corpora import View, corpora
 from support.reference_models import BEGIN, END, UNKNOWN, ReferenceSkipKneserNey
 
 from ngramdb._cext.lm import models as kernel
-from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.errors import InvalidArgument
 from ngramdb.lm import KneserNey, ModelSpec, SkipKneserNey, analyze, make, skipping
 
 orders = st.sampled_from([1, 2, 3, 4, 6])
@@ -106,8 +106,6 @@ def test_what_it_lacks_is_said():
     view = View([[1, 2, 1], [2]])
     model = make(SkipKneserNey(), view)
     assert str(model.spec) == "SKIP_KNESER_NEY ORDER 5" and "kinds of contexts with gaps" in model.note
-    with pytest.raises(NotSupportedError, match="no states"):
-        model.state()
     with pytest.raises(InvalidArgument, match="at most 8, not 9"):
         SkipKneserNey(9)
     with pytest.raises(InvalidArgument, match="has no MIN COUNT"):
