@@ -69,7 +69,8 @@ class _Context:
 
     def of(self, ids: Integers) -> Floats:
         """Return the probabilities of tokens that all follow."""
-        return self.probs[np.searchsorted(self.ids, ids)]
+        found: Floats = self.probs[np.searchsorted(self.ids, ids)]
+        return found
 
 
 class _KatzKernel(WindowKernel):
@@ -99,7 +100,7 @@ class _KatzKernel(WindowKernel):
         return probs
 
     def after(self, window: Integers) -> Floats:
-        probs = self._alone.copy()
+        probs: Floats = self._alone.copy()
         types = self._none.ids
         context = [token for token in reversed(window.tolist()) if token != kernel.NOTHING]
         for n in range(1, len(context) + 1):

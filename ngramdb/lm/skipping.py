@@ -35,7 +35,7 @@ class SkipKneserNeyModel(WindowModel):
         discounts, self._n_guessed = _discounts_of_kinds(index, n_places)
         made: Any = self._plain.batches  # of order 1 there is no other
         if n_places > 0:
-            alone = np.append(self._plain.vocabulary.alone, self._plain.prob([], UNKNOWN).prob)
+            alone = np.append(self._plain.vocabulary.alone, self._plain.prob([], UNKNOWN).prob or 0.0)
             skips = kernel.Skips(index, n_places, discounts, alone.tolist(), FARTHEST)
             made = _GappedKernel(self._plain.batches, skips, alone)
         super().__init__(spec, index, made)
