@@ -1,4 +1,4 @@
-"""How fast clients are: asyncio and HTTP, one question at a time, many at once, in batches, and cancelled.
+"""Measure clients: asyncio and HTTP, one question at a time, many at once, in batches, and cancelled.
 
     python benchmarks/clients.py web.ngdb web [--seconds 2]
 

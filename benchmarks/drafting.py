@@ -2,7 +2,7 @@
 
     python benchmarks/drafting.py DATA [--scratch FOLDER] [--documents 100] [--quotations 20]
 
-DATA is a folder with `medium.jsonl.gz` and `gpt2.tokenizer.json`. Every 50th document is held out: it stands
+DATA is a folder with `medium.jsonl.gz` and `gpt2.tokenizer.json`. Every 50th document is held out: it serves
 for the output of a model, so that the drafts that agree with it are right. Prints CPU µs per token;
 arctic-inference is measured if it is installed. `--scratch` keeps the corpus for the next run.
 """

@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 MOST_KEPT = 32
 #: The seconds before the first repetition; each further one waits twice as long.
 FIRST_WAIT_S = 0.1
-#: The longest wait, also if the server asks for more.
+#: The longest wait, even if Retry-After is longer.
 LONGEST_WAIT_S = 10.0
 BUSY = 503
 
@@ -90,7 +90,7 @@ class Pool:
         ExecutionError
             The server does not answer.
         Interrupted
-            The current work was stopped; the server has been told so.
+            The current work was stopped, and so was the request on the server.
         """
         for attempt in range(self._retries + 1):
             failure = None

@@ -92,7 +92,7 @@ class RemoteConnection(HasErrors):
 
     Connections to the server are kept and used again, one per request at a time. As all requests only read,
     one that fails is repeated: at once if the server has closed a kept connection, and otherwise `retries`
-    times, after 0.1, 0.2, 0.4 … seconds, or the time that a busy server (503) asks for.
+    times, after 0.1, 0.2, 0.4 … seconds, or the time in Retry-After of a busy server (503).
     """
 
     def __init__(self, address: str, token: str | None = None, retries: int = RETRIES) -> None:

@@ -148,7 +148,7 @@ class ExpressionMatches:
         return self._tokenizer.token_bytes is not None or self._tokenizer.kind == "chars"
 
     def _tokens(self, i: int, content: bytes, spans: Spans) -> tuple[Spans, Spans, Spans]:
-        """Return where the tokens of document i begin and end, and the matches, in bytes or in characters."""
+        """Return where tokens of document i begin and end, and the matches, in bytes or in characters."""
         if self._is_spelled or content.isascii():
             return *byte_places(self._segment, self._tokenizer, i, content), spans
         text = content.decode("utf-8", "surrogateescape")

@@ -66,7 +66,7 @@ class Drafter:
     corpus : an `ngramdb.Corpus` with the token ids of the larger model
     where, params : draft from the documents that meet this condition, as `Corpus.where`
     prompt : draft from the text of the request, too
-    least_prob : drafts have no token that is less probable, from the text's end on
+    least_prob : the least probability of a draft's tokens, counted from the text's end
     least_count : drafts use n-grams of the corpus that occur this often
 
     Notes

@@ -3,7 +3,7 @@
 An n-gram that occurs has its discounted share of the context; what that frees goes to the tokens that do not
 follow, in proportion to their probabilities after the next shorter context. A discounted share is
 d · c(hw) / c(h), with d for counts up to MOST_DISCOUNTED from the numbers of n-grams of each length that
-occur once, twice, …; above it, and where it would not be a discount, d is 1.
+occur once, twice, …; above it, and if it would not be a discount, d is 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHECKED = 256
 def good_turing(counts: tuple[int, ...]) -> Floats:
     """Return d for counts 0 … MOST_DISCOUNTED, and 1 for any greater, from t1 … t4.
 
-    d(r) = ((r + 1) t(r + 1) / (r t(r)) - x) / (1 - x) with x = 4 t4 / t1, and 1 where that is not in (0, 1].
+    d(r) = ((r + 1) t(r + 1) / (r t(r)) - x) / (1 - x) with x = 4 t4 / t1, and 1 if that is not in (0, 1].
     Source: Katz 1987, equation 12; SRILM's Discount.cc for the exceptions.
     """
     found = np.ones(MOST_DISCOUNTED + 2)
@@ -61,7 +61,7 @@ class KatzModel(WindowModel):
 
 @dataclass(frozen=True)
 class _Context:
-    """What follows a context: ids (k,) ascending, END first, and P of each; and the factor of all others."""
+    """Successors of a context: ids (k,) ascending, END first, and P of each; and the factor of all others."""
 
     ids: Integers
     probs: Floats

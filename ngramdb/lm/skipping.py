@@ -1,7 +1,7 @@
 """Kneser-Ney over contexts with gaps (Pickhardt et al. 2014): `skips.hpp` has the formula.
 
 A context backs off to all contexts that keep one token less. How much goes to which depends on the number of
-tokens alone; that without the farthest token gets most, as in Kneser-Ney, where it gets all. (With equal
+tokens alone; that without the farthest token gets most, as in Kneser-Ney, which gives it all. (With equal
 shares, as Pickhardt et al. have them, perplexities were higher than those of Kneser-Ney.)
 """
 
@@ -20,7 +20,7 @@ from ngramdb.lm.statistics import FALLBACK, Discount, Statistics, discounts_of
 from ngramdb.lm.values import UNKNOWN, Floats, Integers
 from ngramdb.lm.windows import WindowKernel, WindowModel
 
-# The weight of dropping the farthest token, where all others together have 1.
+# The weight of dropping the farthest token; all others together have 1.
 FARTHEST = 5.0
 # Kinds of contexts whose n-grams are counted in one pass over the text.
 KINDS_AT_ONCE = 16
@@ -69,7 +69,7 @@ class _GappedKernel(WindowKernel):
 
 
 def _discounts_of_kinds(index: kernel.LanguageIndex, n_places: int) -> tuple[list[Discount], int]:
-    """Return discounts by kept places, and how many kinds of contexts have stand-ins.
+    """Return discounts by kept places, and the number of kinds of contexts with default discounts.
 
     Cost: a pass over the text for every KINDS_AT_ONCE kinds, and 50 MB.
     """

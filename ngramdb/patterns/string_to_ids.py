@@ -31,7 +31,7 @@ MAX_VARIANTS = 20_000
 # Number of tokens of a variant that plans print.
 SHOWN_TOKENS = 100
 
-# Expressions whose words are kept, each of up to so many: the next statements often have the same ones.
+# Expressions whose words are kept, and the most words of each: the next statements often have the same ones.
 KEPT, MAX_KEPT = 64, 1 << 12
 
 # Bytes of a vocabulary that are searched between two interrupt checks.

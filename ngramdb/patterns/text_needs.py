@@ -101,7 +101,7 @@ class _FoldedVocabulary:
         self.n_words = len(texts)
         self._content = folded(BETWEEN + BETWEEN.join(texts) + BETWEEN).encode("utf-8", "surrogatepass")
         self._breaks = np.flatnonzero(np.frombuffer(self._content, dtype=np.uint8) == ord(BETWEEN))
-        # Of the words of the last pieces; the next statements often have the same ones.
+        # The words of the last pieces are kept; the next statements often have the same ones.
         self._recent = lru_cache(maxsize=64)(self._having)
 
     def having(self, piece: str, begins: bool, ends: bool) -> list[int] | None:

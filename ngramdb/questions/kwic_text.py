@@ -41,7 +41,7 @@ MOST_RECENT_TOKENS = 1 << 20
 # Tokens next to a window that complete a letter at its edge: an emoji of four people has 25 bytes.
 AROUND = 32
 BEYOND_ASCII = b"\x80"
-# Matches of more tokens are compared by their shown texts at once, with so many between two interrupt checks.
+# Matches of more tokens are compared by their shown texts at once, this many between two interrupt checks.
 MOST_IN_EDGES = 64
 CHECK_LINES = 256
 
@@ -236,7 +236,7 @@ class SpelledContexts(Contexts):
         return Edges(texts, is_all.tolist())
 
     def _joins(self, token: int) -> bool:
-        """Return True if a context may be completed beyond its last token, before this one; -1 is none."""
+        """Return True if a context may be completed beyond its last token, before this one (-1: no token)."""
         if token < 0:
             return self._segment.n_breaks > 0
         return self._may_join(np.array([token], dtype=np.uint32))

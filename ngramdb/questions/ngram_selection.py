@@ -174,7 +174,7 @@ class _Selection:
         if self._classes is not None:
             listed = _folded(scan, places, counts, self._classes, self._plan)
         else:
-            # Of millions of counts it takes tenths of a second, and cannot be stopped.
+            # Sorting millions of counts takes tenths of a second, and cannot be stopped.
             order = waited_for(lambda: np.argsort(-counts, kind="stable"))[: self._plan.top]
             listed = Listed(scan, places[order], counts[order], len(counts))
         self._n_bytes += BYTES_PER_NGRAM * len(listed.counts)

@@ -26,7 +26,7 @@ class Recent(Generic[Value]):
         return None if found is None else found[0]
 
     def keep(self, key: tuple[int, int], value: Value, n_bytes: int) -> None:
-        """Keep a value of so many bytes as the one that was used last."""
+        """Keep a value of this size in bytes as the one that was used last."""
         with self._lock:
             before = self._kept.pop(key, None)
             self._n_bytes += n_bytes - (0 if before is None else before[1])

@@ -150,7 +150,7 @@ def answered(
 
 @dataclass
 class _Asking:
-    """A verb of a corpus that is asked about, and the fields of the request."""
+    """A verb of a corpus, and the fields of the request."""
 
     corpus: Corpus
     named: Named

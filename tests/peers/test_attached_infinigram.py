@@ -85,7 +85,7 @@ class Case:
         return found
 
     def places(self, gram: list[int]) -> Any:
-        """Where the n-gram ends in `stream`, by comparing each place."""
+        """Return the places in `stream` at which the n-gram ends, by comparing each place."""
         hits = np.ones(len(self.stream) - len(gram), dtype=bool)
         for i, token in enumerate(gram):
             hits &= self.stream[i : len(hits) + i] == token

@@ -44,7 +44,7 @@ def tokenizer(request, tmp_path_factory):
 
 
 def key(line, order):
-    """What a line is sorted by, of all that it shows."""
+    """The key by which a line is sorted, of all that it shows."""
     side, *depth = order.split()
     left, match, right = (text.casefold().split() for text in line[2:5])
     most = int(depth[0]) if depth else None

@@ -39,7 +39,7 @@ cdef class MatchState:
 
     @property
     def count(self):
-        """How often it occurs; the number of tokens of the corpus if it is empty."""
+        """The number of its occurrences; that of the corpus's tokens if it is empty."""
         return self.match.count
 
     @property

@@ -661,7 +661,7 @@ cdef class Ranking:
         """A token's place, and its probability divided by the sum of all; the place is below 0 if nothing is possible.
 
         It is drawn by probabilities to the power of 1 / temperature, from as few of the most probable tokens as have a
-        share of all: the one at `at`, at least 0 and below 1, if all stand in a row, the most probable first.
+        share of all: the one at `at`, at least 0 and below 1, with all in a row, the most probable first.
         """
         cdef const int64_t[::1] place_view = places
         cdef const double[::1] prob_view = probs
@@ -725,7 +725,7 @@ cdef class LeftOut:
         return found, out
 
 
-# Beside the ids of tokens, UNKNOWN and BEGIN: there is no such place in a context.
+# An id beside those of tokens, UNKNOWN and BEGIN: the context is shorter.
 NOTHING = -4
 # Places that a context with gaps can have.
 MOST_PLACES = 7
@@ -769,7 +769,7 @@ cdef class Skips:
         self.model.reset(new SkipModel(&index.data, settings))
 
     def counts_of_counts(self, uint32_t first, uint32_t stop, uint64_t n_most=2**21):
-        """How many n-grams have an adjusted count of 1 … 4: (stop - first, 4) int64, by kept places.
+        """The numbers of n-grams with an adjusted count of 1 … 4: (stop - first, 4) int64, by kept places.
 
         n_most : about how many n-grams are looked at, chosen by their hash, out of all
 

@@ -33,7 +33,7 @@ from ngramdb.segments.metadata_columns import path_of, split_path
 
 Run = Callable[[Connection, Corpus, Mapping[str, Any]], Any]
 
-# What is wrong whatever documents there are. All else may be for want of documents.
+# Errors that do not depend on the documents. All others may be due to missing documents.
 WRONG = (InvalidArgument, BindError, PlanError, Unparsed)
 # Kinds of steps whose files later ones may read.
 _WRITERS = ("export", "statement")

@@ -131,7 +131,7 @@ class CorpusIndex {
 
   // Appends tokens[i] to the text of matches[i], different ones. least: how often a suffix must occur.
   //
-  // Cost: a search among the rows of each match; where that fails, two or three rounds of searches.
+  // Cost: a search among the rows of each match; if that fails, two or three rounds of searches.
   void append(Match* const* matches, const int64_t* tokens, size_t n, int64_t least, StopFlag stop) const;
 
   // Searches the longest suffix of the tokens that the match knows, as if they were the whole text.

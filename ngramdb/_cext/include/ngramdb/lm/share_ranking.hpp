@@ -89,7 +89,7 @@ class Ranking {
   }
 
   // A token drawn by probabilities to the power of 1 / temperature, from as few of the most probable as have a share of
-  // all. The tokens stand in a row, the most probable first; `at`, at least 0 and below 1, says where to take one.
+  // all. The tokens are in a row, the most probable first; `at`, at least 0 and below 1, is the place of the one that is returned.
   DrawnPlace draw(const Listed& listed, double temperature, double share, double at) const {
     const std::shared_ptr<const Weights> weights = weights_for(temperature);
     const Row row(*this, listed, *weights);
@@ -104,7 +104,7 @@ class Ranking {
     return {found.place, found.prob / (temperature == 1.0 ? row.total() : total(listed))};
   }
 
-  // Whether the places are ascending and in the vocabulary, and what is left to others is a number.
+  // Returns true if the places are ascending and in the vocabulary, and the rest for others is a number.
   bool fits(const Listed& listed) const {
     for (size_t i = 0; i < listed.n; ++i) {
       if (listed.places[i] < (i == 0 ? 0 : listed.places[i - 1] + 1)) return false;

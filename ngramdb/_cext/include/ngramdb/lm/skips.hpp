@@ -45,7 +45,7 @@ struct Places {
   bool begins_at(uint32_t place) const { return codes[place - 1] == int64_t{kBorder}; }
 };
 
-// Whether n-grams with these places kept count by occurrences.
+// True if n-grams with these places kept count by occurrences.
 inline bool counts_occurrences(Kept kept, bool begins, uint32_t n_places) {
   return (begins && !has_gaps(kept)) || kept == (Kept{1} << n_places) - 1;
 }
@@ -60,7 +60,7 @@ inline uint64_t hash_at(Code code, uint32_t place) {
   return mixed((uint64_t{code} << 8 | place) + 0x9e3779b97f4a7c15u);
 }
 
-// What follows a context.
+// The successors of a context.
 struct GappedContext {
   // A column, and the position of the token that follows.
   struct Place {
@@ -99,7 +99,7 @@ class SkipModel {
     }
   }
 
-  // How many n-grams have a(hw) of 1 … 4, by Kept: of `from` … `to` - 1. Only n-grams whose hash is divisible are counted if
+  // The numbers of n-grams with an a(hw) of 1 … 4, by Kept: of `from` … `to` - 1. Only n-grams whose hash is divisible are counted if
   // there are more than n_most, whatever the segments are.
   std::vector<std::array<int64_t, 4>> counts_of_counts(Kept from, Kept to, uint64_t n_most, StopFlag stop) const;
 
@@ -274,7 +274,7 @@ inline void SkipModel::count(GappedContext& found, bool by_occurrences, Work& wo
   }
 }
 
-// The places of a token, whose rows are given; null if there is no memory for more bitmaps.
+// The places of a token, whose rows are given; null if the memory for bitmaps is used up.
 inline SkipModel::Bitmap SkipModel::bitmap(Code code, const Range* rows, StopFlag stop) const {
   const std::lock_guard<std::mutex> lock(bitmaps_mutex_);
   const auto known = bitmaps_.find(code);

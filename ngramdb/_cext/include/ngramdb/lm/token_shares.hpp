@@ -48,7 +48,7 @@ class ShareList {
   template <class Change>
   void merge(Change change) {
     const auto added = entries_.begin() + static_cast<std::ptrdiff_t>(n_merged_);
-    // In a damaged file they may stand in any order.
+    // A damaged file may have them in any order.
     if (!std::is_sorted(added, entries_.end(), is_before)) std::stable_sort(added, entries_.end(), is_before);
     merged_.clear();
     merged_.reserve(entries_.size());
