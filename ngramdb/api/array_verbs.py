@@ -13,6 +13,7 @@ from ngramdb.api.corpus_handle import CorpusVerbs
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, name_item
 from ngramdb.interrupts import check
 from ngramdb.lazy import lazy_module
+from ngramdb.limits import MAX_INTEGER
 from ngramdb.types import checked_flags
 
 if TYPE_CHECKING:
@@ -102,15 +103,16 @@ class ArrayVerbs(CorpusVerbs):
         request for 256 items.
         """
         found = []
-        for index, item in enumerate(items):
-            check()
-            try:
-                found.append(verb(self, item, *args, **named))
-            except QueryCancelled:
-                raise
-            except NgramdbError as error:
-                name_item(error, index)
-                raise
+        with self._bound.work():
+            for index, item in enumerate(items):
+                check()
+                try:
+                    found.append(verb(self, item, *args, **named))
+                except QueryCancelled:
+                    raise
+                except NgramdbError as error:
+                    name_item(error, index)
+                    raise
         return found
 
     # ---- documents and spans
@@ -273,7 +275,7 @@ class ArrayVerbs(CorpusVerbs):
         -----
         Cost: about a microsecond for each token that is appended, and segment.
         """
-        least_count = to_ast.whole(1, "least_count", least_count)
+        least_count = min(to_ast.whole(1, "least_count", least_count), MAX_INTEGER)
         bound = self._among(where, params)._bound
         with bound.work():
             made = matching.matcher(
@@ -345,6 +347,7 @@ class ArrayVerbs(CorpusVerbs):
         several: each some milliseconds, or with a sub-word tokenizer up to some tenths of a second.
         """
         docs = to_ast.whole(1, "docs", docs)
+        document = to_ast.at_least(0, "document", document)
         if not isinstance(text, str):
             raise InvalidArgument(f"quotations are those of a text, not of {type(text).__name__}")
         among = self._among(where, params)

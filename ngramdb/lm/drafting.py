@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngramdb._cext.corpus.drafts import DraftState
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.lm.guarding import checked_corpus
+from ngramdb.lm.values import UNKNOWN
+from ngramdb.types import token_ids
 
 # On text that is new, 16 tokens at most: 10 are proposed and 0.53 of them right; with 0.1, 2 and 0.34.
 LEAST_PROB = 0.02
+# A draft has at most as many tokens.
+MOST_TOKENS = 1 << 16
 
 
 class DraftTree(NamedTuple):
@@ -87,10 +92,11 @@ class Drafter:
         is_number = isinstance(least_prob, (int, float)) and not isinstance(least_prob, bool)
         if not (is_number and 0 <= least_prob <= 1):
             raise InvalidArgument(f"least_prob must be a number from 0 to 1, not {least_prob!r}")
-        self._index = corpus.matcher(least_count=least_count, where=where, params=params).index
+        matcher = checked_corpus(corpus).matcher(least_count=least_count, where=where, params=params)
+        self._index = matcher.index
         self.prompt = bool(prompt)
         self.least_prob = float(least_prob)
-        self.least_count = int(least_count)
+        self.least_count = matcher.least_count
         self._states: dict[Any, DraftState] = {}
 
     def start(self, request: Any, prompt_ids: ArrayLike = ()) -> None:
@@ -102,18 +108,19 @@ class Drafter:
         prompt_ids : the token ids of its prompt
         """
         state = DraftState(self._index, self.prompt, self.least_count)
-        state.append(prompt_ids)
+        _append(state, prompt_ids)
         self._states[request] = state
 
     def append(self, request: Any, ids: ArrayLike) -> None:
         """Append token ids to the text of a request."""
-        self._state(request).append(ids)
+        _append(self._state(request), ids)
 
     def propose(self, request: Any, n: int = 16) -> DraftTree:
         """Return a draft of at most n tokens for a request, none if nothing is likely enough."""
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InvalidArgument(f"n must be a whole number of at least 0, not {n!r}")
-        ids, parents, probs, of_corpus, of_text = self._state(request).propose(int(n), self.least_prob)
+        most = min(int(n), MOST_TOKENS)
+        ids, parents, probs, of_corpus, of_text = self._state(request).propose(most, self.least_prob)
         return DraftTree(ids, parents, probs, sum(probs), max(of_corpus, of_text))
 
     def n_tokens(self, request: Any) -> int:
@@ -127,8 +134,22 @@ class Drafter:
     def __len__(self) -> int:
         return len(self._states)
 
+    def __repr__(self) -> str:
+        return f"<Drafter for {len(self):,} requests>"
+
+    def __reduce__(self) -> Any:
+        raise NotSupportedError("a drafter reads its corpus's files and cannot be pickled; make one there")
+
     def _state(self, request: Any) -> DraftState:
         state = self._states.get(request)
         if state is None:
             raise InvalidArgument(f"request {request!r} has not been started, or is finished")
         return state
+
+
+def _append(state: DraftState, ids: ArrayLike) -> None:
+    try:
+        state.append(ids)
+    except (TypeError, ValueError):
+        token_ids(ids, UNKNOWN)  # names the invalid token
+        raise

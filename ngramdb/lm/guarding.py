@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm.models import as_ids
-from ngramdb.lm.values import Integers
+from ngramdb.lm.values import UNKNOWN, Integers
+from ngramdb.types import token_ids
 
 if TYPE_CHECKING:
     from ngramdb.lm.matching import Matcher
 
 # Tokens of a run from which on it counts as a copy.
 LONGEST = 50
+# Tokens that are read between two checks for interrupts.
+STEP_TOKENS = 1 << 10
 
 
 class Run(NamedTuple):
@@ -42,14 +45,14 @@ class Guard:
     ----------
     corpus : an `ngramdb.Corpus`
     longest : the greatest number of tokens of a run that is not noted
-    except_ : a condition on documents that may be copied
-    where : a condition on documents that may not; None: all others
+    except_ : a condition on documents that may be copied; those for which it is unknown may not
+    where : a condition on documents that may not be copied; None: all documents
     params : values of the placeholders of both conditions, those of `where` first
 
     Raises
     ------
     InvalidArgument
-        `longest` is not a whole number of at least 1.
+        `longest` is not a whole number of at least 1, or `corpus` no corpus.
 
     Notes
     -----
@@ -69,10 +72,7 @@ class Guard:
         if isinstance(longest, bool) or not isinstance(longest, (int, np.integer)) or longest < 1:
             raise InvalidArgument(f"longest must be a whole number of at least 1, not {longest!r}")
         self.longest = int(longest)
-        condition = where
-        if except_ is not None:
-            condition = f"NOT ({except_})" if where is None else f"({where}) AND NOT ({except_})"
-        self.corpus = corpus if condition is None else corpus.where(condition, params=params)
+        self.corpus = _guarded(checked_corpus(corpus), where, except_, params)
         self._matcher: Matcher = self.corpus.matcher()
         self._ids = array("q")
         self._runs: list[Run] = []
@@ -109,10 +109,16 @@ class Guard:
         """
         matcher = self._matcher
         if isinstance(tokens, int):
-            self._step(matcher, tokens)
+            try:
+                self._step(matcher, tokens)
+            except (TypeError, ValueError):
+                token_ids([tokens], UNKNOWN)  # says what is wrong
+                raise
         else:
             ids = self.corpus.tokenizer.encode(tokens) if isinstance(tokens, str) else np.atleast_1d(tokens)
-            for token in as_ids(ids).tolist():
+            for i, token in enumerate(token_ids(ids, UNKNOWN).tolist()):
+                if i % STEP_TOKENS == 0:
+                    interrupts.check()
                 self._step(matcher, token)
         return matcher.length > self.longest
 
@@ -148,7 +154,7 @@ class Guard:
     def documents(
         self, run: Run, *, returning: str | Sequence[str] | None = None, docs: int | None = 10
     ) -> Any:
-        """Return the documents that have a run, as `Corpus.trace` does.
+        """Return the documents of the newest version that have a run, as `Corpus.trace` does.
 
         Parameters
         ----------
@@ -172,9 +178,32 @@ class Guard:
         made._ids, made._runs, made._best = self._ids[:], list(self._runs), self._best
         return made
 
+    __copy__ = copy
+
     def __repr__(self) -> str:
         runs = f"longest run {self.best.length:,}, {len(self.runs):,} too long"
         return f"<Guard of {self.n_tokens:,} tokens: {runs}>"
+
+
+def checked_corpus(corpus: Any) -> Any:
+    """Return the corpus. Raises InvalidArgument if it is none."""
+    if not callable(getattr(corpus, "matcher", None)):
+        raise InvalidArgument(f"corpus must be an ngramdb.Corpus, not {type(corpus).__name__}")
+    return corpus
+
+
+def _guarded(corpus: Any, where: str | None, except_: str | None, params: Any) -> Any:
+    """Return the documents of `where` without those of `except_`, whose values may be unknown (NULL)."""
+    if except_ is None:
+        return corpus if where is None else corpus.where(where, params=params)
+    prefix = "" if where is None else f"({where}) AND "
+    free = corpus.docs(f"{prefix}({except_})", params=params, returning="doc_id")
+    ids = np.array([doc_id for (doc_id,) in free], dtype=np.int64)
+    # The condition is there again for its placeholders.
+    others = f"{prefix}(doc_id >= 0 OR ({except_})) AND doc_id NOT IN "
+    if params is None or isinstance(params, Mapping):
+        return corpus.where(f"{others} :excepted_ids", params={**(params or {}), "excepted_ids": ids})
+    return corpus.where(f"{others} ?", params=[*params, ids])
 
 
 class GuardLogits:
@@ -193,6 +222,8 @@ class GuardLogits:
     """
 
     def __init__(self, guard: Guard, prompt: int = 0) -> None:
+        if isinstance(prompt, bool) or not isinstance(prompt, (int, np.integer)) or prompt < 0:
+            raise InvalidArgument(f"prompt must be a number of tokens, 0 or more, not {prompt!r}")
         self.guard = guard
         self.prompt = prompt
         self._rows: list[tuple[list[int], Guard]] = []

@@ -7,14 +7,15 @@ searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.matcher import MatchState, append_many
+from ngramdb._cext.corpus.matcher import MatchState
+from ngramdb._cext.corpus.matcher import append_many as append_to_states
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.of_corpora import language_model
@@ -117,10 +118,21 @@ class Matcher(MatchState):
         return self._state
 
     def prob(self, token: int) -> float:
-        """Return the probability of a token as the next one, NaN without an answer; append nothing."""
+        """Return the probability of a token as the next one, NaN without an answer; append nothing.
+
+        Raises
+        ------
+        InvalidArgument
+            Not a token id, nor `ngramdb.lm.END`.
+        """
         state = self._reading()
-        if state is None:
-            return self.count_after(token) / max(1, self.count)
+        try:
+            if state is None:
+                count = self.next_tokens()[2] if token == END and self.length else self.count_after(token)
+                return count / max(1, self.count)
+        except (TypeError, ValueError):
+            token_ids([token])  # says what is wrong
+            raise
         if self._scratch is None:
             assert self.model is not None
             self._scratch = self.model.state(document=False)
@@ -186,6 +198,37 @@ class Matcher(MatchState):
         model = "" if self.model is None else f", {self.model.spec}"
         last = f"the last {self.length:,} occur {self.count:,} times"
         return f"<Matcher of {self.n_tokens:,} tokens: {last}{model}>"
+
+
+def append_many(matchers: Sequence[Matcher], ids: ArrayLike) -> None:
+    """Append ids[i] to the text of matchers[i].
+
+    Parameters
+    ----------
+    matchers : different ones, of the same version of a corpus and with the same `least_count`
+    ids : (n,) a token id for each
+
+    Raises
+    ------
+    InvalidArgument
+        Other numbers of matchers and ids, or a matcher that is twice there or of another version.
+
+    Notes
+    -----
+    Cost: the searches of all matchers overlap; models read their tokens one after the other.
+    """
+    tokens, states = token_ids(ids, UNKNOWN), list(matchers)
+    if odd := [type(state).__name__ for state in states if not isinstance(state, Matcher)]:
+        raise InvalidArgument(f"append_many takes matchers, not {odd[0]}")
+    models = [(i, state._reading()) for i, state in enumerate(states) if state.model is not None]
+    for i, _ in models:  # until the model has read the token, too
+        states[i]._is_torn = True
+    append_to_states(states, tokens)
+    for i, model in models:
+        if i % STEP_TOKENS == 0:
+            interrupts.check()
+        model.read(int(tokens[i]))
+        states[i]._is_torn = False
 
 
 def matcher(

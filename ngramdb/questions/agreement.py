@@ -107,7 +107,7 @@ class Verbs(Asking):
         InvalidArgument
             An invalid model or order, or a number out of range.
         """
-        unit = ast.Name(by) if by in OF_TOKENS else unit_tree(by)
+        unit = ast.Name(by) if isinstance(by, str) and by in OF_TOKENS else unit_tree(by)
         tree = ast.Agreement(
             tree_of(self._bound, of),
             models_tree(models),

@@ -269,6 +269,8 @@ def _method(method: Any, beams: int | None) -> ast.Method | None:
 
 def _stop_ngrams(stop: Ngram | Sequence[Ngram] | None) -> list[Any]:
     """Return the n-grams of a verb's argument: none, one, or several."""
+    if not (stop is None or isinstance(stop, str) or hasattr(stop, "__len__")):
+        raise InvalidArgument(f"stop must be an n-gram or several, not {type(stop).__name__}")
     if stop is None or (isinstance(stop, str) and not stop):
         return []
     if isinstance(stop, str) or (len(stop) > 0 and isinstance(stop[0], (int, np.integer))):

@@ -229,7 +229,7 @@ def tree_of(bound: Bound, given: Any, where: ast.Condition | None = None) -> ast
 
 def unit_tree(by: Any) -> ast.Name | ast.GroupKey | None:
     """Return BY for the argument of a verb: 'documents', 'lines', or a key of documents."""
-    if by is None or by in UNITS:
+    if by is None or (isinstance(by, str) and by in UNITS):
         return None if by is None else ast.Name(by)
     (key,) = to_ast.group_keys("by", by)
     return key

@@ -162,7 +162,14 @@ def models_tree(models: Any) -> tuple[ast.ModelClause, ...]:
     given = [models] if isinstance(models, (str, ModelSpec)) else models
     if isinstance(models, str):
         given = models.split(",")
-    return tuple(to_ast.model(to_ast.as_model(one)) for one in given)
+    return tuple(map(_model_tree, given))
+
+
+def _model_tree(model: Any) -> ast.ModelClause:
+    clause = to_ast.model(to_ast.as_model(model))
+    # Kinds with a default order get it in `bound_models`, unless ORDERS gives others.
+    named = isinstance(model, str) and model.strip().lower() in MODELS
+    return ast.ModelClause(clause.kind, min_count=clause.min_count, weight=clause.weight) if named else clause
 
 
 def orders_tree(orders: Any) -> tuple[Any, ...]:

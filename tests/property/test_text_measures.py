@@ -293,3 +293,18 @@ def test_texts_are_split_by_the_tokenizer_of_the_corpus(db):
     (row,) = found.fetchall()
     assert near(row[found.columns.index("perplexity")], one.perplexity)
     assert near(row[-1], one.bits_per_byte)
+
+
+@pytest.mark.parametrize("kind", ["katz", "skip_kneser_ney", "kneser_ney"])
+def test_verbs_give_kinds_with_a_default_order_other_orders(kind):
+    db = ngramdb.connect()
+    train, test = db.create_corpus("train"), db.create_corpus("test")
+    train.append(["a b c", "a b d"])
+    test.append(["a b"])
+    for verb, statement in ((train.perplexity_table, "PERPLEXITY"), (train.agreement_table, "AGREEMENT")):
+        found = verb(test, kind, "2..3").fetchall()
+        asked = db.execute(f"{statement} OF test USING {kind} ORDERS 2..3 FROM train").fetchall()
+        assert repr(found) == repr(asked)
+        assert [row[1] for row in found] == [2, 3]
+        with pytest.raises(PlanError, match="has an order already"):
+            verb(test, f"{kind} order 4", "2..3")

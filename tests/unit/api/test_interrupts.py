@@ -202,6 +202,23 @@ def test_interrupt_holds_for_a_batch_that_is_still_tokenized(db, verb):
     assert 300 <= len(encoded) < 5000
 
 
+def test_interrupt_holds_between_the_calls_of_a_batch(db):
+    corpus = db.create_corpus("words")
+    corpus.append(["a b"])
+    asked = []
+
+    def texts():
+        for _ in range(1000):
+            asked.append("a")
+            if len(asked) == 300:
+                db.interrupt()
+            yield "a"
+
+    with pytest.raises(ngramdb.Interrupted):
+        corpus.batch(ngramdb.Corpus.count, texts())
+    assert len(asked) == 300
+
+
 VERBS_OF_TEXTS = {
     "match_lengths": lambda c: c.match_lengths("long"),
     "trace_arrays": lambda c: c.trace_arrays("long"),

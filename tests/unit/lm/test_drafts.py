@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lm import DraftCandidates, DraftCorpus, Drafter, DraftProposer
 
 
@@ -211,3 +212,17 @@ def test_trees_for_sglang(corpus):
     trees.synchronize()
     trees.reset()
     assert len(trees.drafter) == 0
+
+
+def test_arguments_of_drafters_are_checked(corpus):
+    drafter = Drafter(corpus, least_count=10**30)
+    assert repr(drafter) == "<Drafter for 0 requests>"
+    for ids in ([-5], [2**32], "text", None, [1.5]):
+        with pytest.raises(InvalidArgument):
+            drafter.start("a", ids)
+    drafter.start("a", [1])
+    assert drafter.propose("a", 10**30).ids == []
+    with pytest.raises(InvalidArgument, match=r"must be an ngramdb\.Corpus, not NoneType"):
+        Drafter(None)
+    with pytest.raises(NotSupportedError):
+        pickle.dumps(drafter)

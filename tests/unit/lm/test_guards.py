@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -123,3 +125,50 @@ def test_the_processor_keeps_runs_short(corpus):
 def test_a_length_is_a_positive_number(corpus, longest):
     with pytest.raises(InvalidArgument, match="longest must be"):
         Guard(corpus, longest)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "runs"),
+    [
+        ({"except_": "licence = 'free'"}, ["unknown", "mine"]),
+        ({"except_": "licence = ?", "params": ["free"]}, ["unknown", "mine"]),
+        ({"except_": "licence = :a", "where": "year = :b", "params": {"a": "free", "b": 1}}, ["mine"]),
+        ({"except_": "licence = ?", "where": "year = ?", "params": [1, "free"]}, ["mine"]),
+        ({"except_": "licence = 'none'"}, ["free", "mine", "unknown"]),
+    ],
+)
+def test_documents_without_a_value_are_not_excepted(conditions, runs):
+    texts = {"free": "a b c d", "mine": "e f g h", "unknown": "i j k l"}
+    fields = {"free": {"licence": "free", "year": 1}, "mine": {"licence": "mine", "year": 1}, "unknown": {}}
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([(text, fields[name]) for name, text in texts.items()])
+        found = []
+        for name, text in texts.items():
+            guard = Guard(corpus, 2, **conditions)
+            guard.append(text)
+            found += [name] * len(guard.runs)
+        assert sorted(found) == sorted(runs)
+
+
+@pytest.mark.parametrize("prompt", [-1, "2", 1.5, True, None])
+def test_a_prompt_has_a_number_of_tokens(corpus, prompt):
+    with pytest.raises(InvalidArgument, match="prompt must be"):
+        GuardLogits(Guard(corpus, 3), prompt)
+
+
+def test_only_a_corpus_is_guarded_and_only_tokens_are_read(corpus):
+    with pytest.raises(InvalidArgument, match=r"must be an ngramdb\.Corpus, not str"):
+        Guard("corpus", 3)
+    guard = Guard(corpus, 3)
+    for tokens in (-2, [-2], True, 1.5, 2**70, [2**70]):
+        with pytest.raises(InvalidArgument):
+            guard.append(tokens)
+    assert guard.n_tokens == 0
+
+
+def test_a_copy_grows_by_itself(corpus):
+    guard = Guard(corpus, 3)
+    made = copy.copy(guard)
+    made.append("to be or not")
+    assert (guard.n_tokens, made.n_tokens) == (0, 4)

@@ -12,6 +12,7 @@ from support.polls import is_stopped, n_polls
 import ngramdb
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lm import BEGIN, END, append_many
+from ngramdb.registries import MODELS
 
 
 @pytest.fixture
@@ -126,3 +127,31 @@ def test_threads_use_copies(corpus):
     for thread in threads:
         thread.join()
     assert {(copy.length, copy.n_tokens) for copy in copies} == {(6, 12000)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_is_as_appending_to_each(corpus, model):
+    texts = ["the cat", "on the", "sat", ""]
+    tokens = corpus.tokenizer.encode("sat cat on the").tolist()
+    ones, batch = ([corpus.matcher(text, model=model) for text in texts] for _ in range(2))
+    mixed = [*batch, corpus.matcher("the cat")]
+    append_many(mixed, [*tokens, tokens[0]])
+    for one, many, token in zip(ones, batch, tokens, strict=True):
+        one.append(token)
+        assert (one.length, one.n_tokens) == (many.length, many.n_tokens)
+        probs = [[matcher.prob(i) for i in range(4)] for matcher in (one, many)]
+        assert np.array_equal(*probs, equal_nan=True)
+
+
+def test_the_end_of_a_document_has_its_share(corpus):
+    matcher = corpus.matcher("the mat")
+    assert (matcher.next().ids.tolist(), matcher.prob(END)) == ([END], 1.0)
+    assert matcher.append("the").prob(END) == 0.0
+
+
+@pytest.mark.parametrize("token", [-7, "the", 2.5, True, None, 2**70])
+def test_a_probability_is_that_of_a_token(corpus, token):
+    with pytest.raises(InvalidArgument, match="token id"):
+        corpus.matcher("the").prob(token)
+    with pytest.raises(InvalidArgument):
+        append_many([corpus.matcher("the")], [token])
