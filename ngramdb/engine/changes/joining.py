@@ -163,7 +163,7 @@ class Keys:
         return there
 
 
-def _places(keys: Any, others: Any, threads: int) -> Places:
+def _places(keys: Any, others: Any, threads: int = 1) -> Places:
     table = KeyTable(*_bytes_of(others))
     chunks = keys.chunks if isinstance(keys, pyarrow().ChunkedArray) else [keys]
     pieces = [chunk.slice(i, _FOUND_ROWS) for chunk in chunks for i in range(0, len(chunk), _FOUND_ROWS)]
