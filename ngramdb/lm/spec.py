@@ -58,11 +58,11 @@ class ModelSpec:
             raise InvalidArgument(
                 f"the order of a model must be a whole number of at least 1, not {self.order!r}"
             )
-        self._check_bounds(MODELS[self.kind])
         if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):
             raise InvalidArgument(
                 f"the least count of a model must be a whole number of at least 1, not {self.min_count!r}"
             )
+        self._check_bounds(MODELS[self.kind])
         for name in ("order", "min_count"):
             if isinstance(value := getattr(self, name), Integral):  # convert numpy's types, too
                 object.__setattr__(self, name, int(value))
