@@ -230,7 +230,7 @@ def waited_for(work: Callable[[], Value]) -> Value:
 
 
 def ended_by(end: Callable[[], object]) -> AbstractContextManager[None]:
-    """Call `end` if the current work is stopped in the block, and can tell so: `Stoppable`."""
+    """Call `end` if the current work is stopped within the block; only work that is `Stoppable` is."""
     work = current()
     return work.ended_by(end) if isinstance(work, Stoppable) else nullcontext()
 

@@ -112,7 +112,7 @@ class Guard:
             try:
                 self._step(matcher, tokens)
             except (TypeError, ValueError):
-                token_ids([tokens], UNKNOWN)  # says what is wrong
+                token_ids([tokens], UNKNOWN)  # names the invalid token
                 raise
         else:
             ids = self.corpus.tokenizer.encode(tokens) if isinstance(tokens, str) else np.atleast_1d(tokens)
@@ -186,7 +186,7 @@ class Guard:
 
 
 def checked_corpus(corpus: Any) -> Any:
-    """Return the corpus. Raises InvalidArgument if it is none."""
+    """Return the corpus. Raises InvalidArgument for anything else."""
     if not callable(getattr(corpus, "matcher", None)):
         raise InvalidArgument(f"corpus must be an ngramdb.Corpus, not {type(corpus).__name__}")
     return corpus

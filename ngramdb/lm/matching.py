@@ -131,7 +131,7 @@ class Matcher(MatchState):
                 count = self.next_tokens()[2] if token == END and self.length else self.count_after(token)
                 return count / max(1, self.count)
         except (TypeError, ValueError):
-            token_ids([token])  # says what is wrong
+            token_ids([token])  # names the invalid token
             raise
         if self._scratch is None:
             assert self.model is not None

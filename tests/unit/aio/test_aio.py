@@ -216,7 +216,8 @@ def test_questions_of_one_connection_run_at_once() -> None:
 
             # One waits within `append` until the other has begun.
             await asyncio.gather(corpus.append(documents()), asyncio.to_thread(together.wait))
-            await asyncio.gather(*(corpus.count("flies") for _ in range(50)))
+            counts = await asyncio.gather(*(corpus.count("time") for _ in range(50)))
+            assert len({*counts}) == 1 and counts[0] > 1
 
     run(ask())
 

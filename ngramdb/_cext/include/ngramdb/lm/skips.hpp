@@ -150,9 +150,9 @@ class SkipModel {
   static constexpr uint64_t kKeptFrom = 24;
   static constexpr size_t kMostPlacesKept = 1u << 15;
   static constexpr size_t kMostCached = size_t{128} << 20;  // bytes
-  // Joining bitmaps is faster than reading more than one position in so many; bytes of all bitmaps.
+  // Bitmaps are joined if more than 1 / kJoinedFrom of all positions would have to be read.
   static constexpr uint64_t kJoinedFrom = 512;
-  static constexpr size_t kMostBitmaps = size_t{128} << 20;
+  static constexpr size_t kMostBitmaps = size_t{128} << 20;  // bytes
 
   Places places_of(const int64_t* context) const {
     Places places;
